@@ -1,0 +1,1 @@
+"""Reports: verdicts and failures, told to a person or to a machine."""

@@ -1,0 +1,139 @@
+"""Profiles: the rules on which releases differ, each a field with its closed list of values.
+
+A profile is one point in that space.
+``vllm-0.16`` is the seed; ``sound`` takes, on every axis, the choice that is safe and finds the longest hit.
+"""
+
+from typing import Literal
+
+from attrs import evolve, fields, frozen
+
+FreeOrder = Literal["appended", "keyless_first"]
+ReleaseLag = Literal["none", "drafts"]
+AlignShrink = Literal["raises", "nothing"]
+EstimateFloor = Literal["raw", "zero"]
+SlidingDraftDrop = Literal["raises", "drop_then_align", "align_after_drop", "longest"]
+SlidingWindowOne = Literal["needs_a_block", "needs_nothing"]
+SlidingPublish = Literal["all", "segment_tails", "segment_tails_with_draft"]
+SinkReservation = Literal["taken", "reserved", "none"]
+MambaCaching = Literal["any_mode", "align_only"]
+NullReferences = Literal["drift", "untouched"]
+ContextParallel = Literal["dcp_pcp", "dcp"]
+PublishPastHashed = Literal["raises", "index_error", "clipped"]
+Adoption = Literal["one_phase", "two_phase"]
+ReleaseBasis = Literal["optimistic", "settled"]
+ResumedSplit = Literal["unsplit", "as_new"]
+TailChunks = Literal["cut_anywhere", "end_at_blocks"]
+PreemptedInPlan = Literal["keeps_keys", "withdrawn"]
+
+
+@frozen
+class Profile:
+    """One choice on every axis.
+
+    Attributes:
+        name: What reports call it.
+        free_order: Where released blocks join the free queue: at the tail in the order given,
+            or those without a key at the head (reused first) and the others at the tail.
+        mamba_release_lag: How far Mamba's release stays behind the computed count: not at all, or by the speculative blocks.
+        mamba_same_step_guard: Whether a hit on a state that is published in the step being planned is put off.
+        mamba_align_shrink: What growing to fewer blocks than held does in mode align.
+        estimate_floor: Whether an estimate may be negative or stops at zero.
+        sliding_draft_drop: How the draft drop and an alignment other than the block size go together.
+        sliding_window_one: Whether a window of one token, which reads nothing earlier, asks for a cached block all the same.
+        sliding_publish: Which full blocks of a sliding window get a key.
+        sink_reservation: How sink blocks leave the pool: taken without a trace, reserved and accounted for, or not at all.
+        mamba_caching: In which Mamba modes prefix caching may be on.
+        null_references: Whether releasing null entries moves the null block's reference count.
+        context_parallel: Which parallel sizes widen a block of full attention.
+        partial_hits: Whether a hit may end inside a block.
+        publish_past_hashed: What publishing more tokens than are hashed does.
+        adoption: Whether each group adopts its hits and takes blocks for external tokens at once,
+            or all groups adopt before any takes.
+        release_basis: Whether skipped blocks are released by the optimistic or by the settled length.
+        resumed_split: Whether a resumed request's chunks keep Mamba align's split.
+        tail_chunks: Whether Mamba align's chunks behind the last position worth keeping may start inside a block and step over its end.
+        preempted_in_plan: What becomes of the keys that a request published in the very step that preempts it.
+    """
+
+    name: str
+    free_order: FreeOrder
+    mamba_release_lag: ReleaseLag
+    mamba_same_step_guard: bool
+    mamba_align_shrink: AlignShrink
+    estimate_floor: EstimateFloor
+    sliding_draft_drop: SlidingDraftDrop
+    sliding_window_one: SlidingWindowOne
+    sliding_publish: SlidingPublish
+    sink_reservation: SinkReservation
+    mamba_caching: MambaCaching
+    null_references: NullReferences
+    context_parallel: ContextParallel
+    partial_hits: bool
+    publish_past_hashed: PublishPastHashed
+    adoption: Adoption
+    release_basis: ReleaseBasis
+    resumed_split: ResumedSplit
+    tail_chunks: TailChunks
+    preempted_in_plan: PreemptedInPlan
+
+
+VLLM_0_16 = Profile(
+    name="vllm-0.16",
+    free_order="appended",
+    mamba_release_lag="none",
+    mamba_same_step_guard=False,
+    mamba_align_shrink="raises",
+    estimate_floor="raw",
+    sliding_draft_drop="raises",
+    sliding_window_one="needs_a_block",
+    sliding_publish="all",
+    sink_reservation="taken",
+    mamba_caching="any_mode",
+    null_references="drift",
+    context_parallel="dcp_pcp",
+    partial_hits=False,
+    publish_past_hashed="raises",
+    adoption="one_phase",
+    release_basis="optimistic",
+    resumed_split="unsplit",
+    tail_chunks="cut_anywhere",
+    preempted_in_plan="keeps_keys",
+)
+
+SOUND = Profile(
+    name="sound",
+    free_order="keyless_first",
+    mamba_release_lag="none",
+    mamba_same_step_guard=True,
+    mamba_align_shrink="nothing",
+    estimate_floor="zero",
+    sliding_draft_drop="longest",
+    sliding_window_one="needs_nothing",
+    sliding_publish="all",
+    sink_reservation="reserved",
+    mamba_caching="any_mode",
+    null_references="untouched",
+    context_parallel="dcp_pcp",
+    partial_hits=False,
+    publish_past_hashed="raises",
+    adoption="two_phase",
+    release_basis="settled",
+    resumed_split="as_new",
+    tail_chunks="end_at_blocks",
+    preempted_in_plan="withdrawn",
+)
+
+PROFILES = {profile.name: profile for profile in (VLLM_0_16, SOUND)}
+
+AXES = tuple(field.name for field in fields(Profile) if field.name != "name")
+
+
+def with_axis_of(profile: Profile, axis: str, other: Profile) -> Profile:
+    """The profile with one axis taken from another: the counterfactual that an erratum is attributed by."""
+    return evolve(profile, name=f"{profile.name}+{other.name}.{axis}", **{axis: getattr(other, axis)})
+
+
+def differing_axes(left: Profile, right: Profile) -> tuple[str, ...]:
+    """The axes on which two profiles choose differently, in the order of the fields."""
+    return tuple(axis for axis in AXES if getattr(left, axis) != getattr(right, axis))

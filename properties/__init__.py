@@ -1,0 +1,1 @@
+"""What must hold on runs: situations and their generators, the one loop, the oracles, and the conformance levels."""

@@ -1,0 +1,167 @@
+"""The accounting oracle: after every operation the pool's books agree with its tables."""
+
+from kvwitness.model import books
+from kvwitness.model.calls import Observation
+from kvwitness.model.kinds import Config
+from kvwitness.properties.operations import Probe, Share
+from kvwitness.properties.view import View
+from kvwitness.properties.violation import Violation
+
+NAME = "accounting"
+
+
+class Accounting:
+    """Judges observations by the clauses of `kvwitness.model.books`; a fast pass finds that something is wrong, a slow one says what."""
+
+    name = NAME
+
+    def __init__(self, config: Config) -> None:
+        """Judge pools of this configuration."""
+        self._num_blocks = config.blocks
+
+    def judge(self, view: View) -> Violation | None:
+        """The first broken clause, or None."""
+        if view.event.kind == "broken":
+            call, outcome = view.calls[-1]
+            reason = f"{call.name} ended {outcome.status}" + (f" ({outcome.reason})" if outcome.reason else "")
+            return Violation(books.legal_call_is_accepted.clause_id, reason, NAME)  # type: ignore[attr-defined]
+        unchanged = view.before == view.after
+        if not unchanged and not _is_sound(view.after, self._num_blocks):
+            return explain(view.after, self._num_blocks)
+        if not view.caller.requests and not books.is_at_rest(view.after):
+            return _explain_rest(view.after)
+        if not unchanged and _must_not_change(view):
+            return Violation("BOOKS.UNCHANGED", f"{view.event.kind}, and still {_difference(view.before, view.after)}", NAME)
+        return _judge_estimate(view)
+
+
+def _must_not_change(view: View) -> bool:
+    """Whether the operation was one that leaves the state alone: a look-up, or a refusal of somebody who holds nothing."""
+    if isinstance(view.operation, Probe | Share):
+        return True
+    if view.event.kind != "refused" or view.before.tables is None:
+        return False
+    return all(view.event.request not in tables for tables in view.before.tables)
+
+
+def _judge_estimate(view: View) -> Violation | None:
+    """Compare the estimate with what the free queue lost from there on."""
+    estimated, free_before = None, 0
+    for call, outcome in view.calls:
+        if call.name == "get_num_blocks_to_allocate":
+            estimated = outcome.value
+        elif call.name == "get_num_free_blocks":
+            free_before = outcome.value
+    if estimated is None:
+        return None
+    if not books.estimate_is_natural(estimated):
+        return Violation("BOOKS.ESTIMATE.FLOOR", f"the estimate for {view.event.request} is {estimated}", NAME)
+    if view.event.kind == "refused" or view.after.free is None:
+        return None
+    free_after = len(view.after.free)
+    if not books.estimate_is_taken(estimated, free_before, free_after):
+        taken = free_before - free_after
+        return Violation("BOOKS.ESTIMATE", f"the estimate for {view.event.request} is {estimated}, and {taken} blocks are taken", NAME)
+    return None
+
+
+def _is_sound(seen: Observation, num_blocks: int) -> bool:
+    """The fast pass over the parts that the port shows: True only if every clause of the books holds."""
+    if seen.tables is None or seen.free is None or seen.references is None or seen.keys is None or seen.index is None:
+        return explain(seen, num_blocks) is None
+    holders, keys = [0] * num_blocks, seen.keys
+    for tables in seen.tables:
+        for table in tables.values():
+            for block in table:
+                holders[block] += 1
+            if len(table) - table.count(0) + (0 in table) != len(set(table)):
+                return False
+    unheld = holders.count(0) - (holders[0] == 0)
+    holders[0] = seen.references[0]
+    if tuple(holders) != seen.references or 0 in seen.free or keys[0] is not None:
+        return False
+    free = set(seen.free)
+    reserved = seen.reserved or ()
+    if len(free) != len(seen.free) or unheld - len(reserved) != len(free) or not free.isdisjoint(reserved):
+        return False
+    holders[0] = 1
+    if any([holders[block] for block in free]) or any([count > 1 and keys[block] is None for block, count in enumerate(holders)][1:]):
+        return False
+    listed = 0
+    for key, blocks in seen.index.items():
+        listed += len(blocks)
+        for block in blocks:
+            if keys[block] != key:
+                return False
+    return listed == num_blocks - keys.count(None) and _published_fits(seen)
+
+
+def _published_fits(seen: Observation) -> bool:
+    for tables, published in zip(seen.tables or (), seen.published or (), strict=False):
+        for request, count in published.items():
+            if not books.counts_what_is_held(count, tables.get(request)):
+                return False
+    return True
+
+
+def explain(seen: Observation, num_blocks: int) -> Violation | None:
+    """The slow pass: the first broken clause with the block or request that breaks it."""
+    holders: dict[int, list[str]] = {block: [] for block in range(num_blocks)}
+    for tables in seen.tables or ():
+        for request, table in tables.items():
+            if not books.holds_once(table):
+                return Violation("BOOKS.ONCE", f"the table of {request} is {list(table)}", NAME)
+            for block in table:
+                holders[block].append(request)
+    return _explain_blocks(seen, holders) or _explain_published(seen)
+
+
+def _explain_blocks(seen: Observation, holders: dict[int, list[str]]) -> Violation | None:
+    free = seen.free
+    if free is not None and not books.is_queued_once(free):
+        return Violation("BOOKS.QUEUE", f"the free queue is {list(free)}", NAME)
+    if free is not None and not books.null_is_inert(free, seen.keys[0] if seen.keys else None):
+        return Violation("BOOKS.NULL", f"the free queue is {list(free)}", NAME)
+    for block in range(1, len(holders)):
+        broken = _explain_block(seen, block, holders[block])
+        if broken:
+            return broken
+    return None
+
+
+def _explain_block(seen: Observation, block: int, held_by: list[str]) -> Violation | None:
+    count, names = len(held_by), ", ".join(held_by) or "nobody"
+    if seen.references is not None and not books.counts_holders(seen.references[block], count):
+        return Violation("BOOKS.REFERENCES", f"block {block} counts {seen.references[block]} references and is held by {names}", NAME)
+    if seen.free is not None and not books.is_free_iff_unheld(block in seen.free, count, block in (seen.reserved or ())):
+        state = "is free" if block in seen.free else "is not free"
+        return Violation("BOOKS.FREE", f"block {block} {state} and is held by {names}", NAME)
+    key = seen.keys[block] if seen.keys is not None else None
+    if seen.keys is not None and not books.is_shared_only_with_key(count, key is not None):
+        return Violation("BOOKS.EXCLUSIVE", f"block {block} carries no key and is held by {names}", NAME)
+    if seen.keys is not None and seen.index is not None:
+        entries = [entry for entry, blocks in seen.index.items() if block in blocks]
+        if not books.is_indexed_iff_keyed(bool(entries), key is not None) or (entries and entries != [key]):
+            return Violation("BOOKS.INDEX", f"block {block} carries {key} and is listed under {entries or 'nothing'}", NAME)
+    return None
+
+
+def _explain_published(seen: Observation) -> Violation | None:
+    for tables, published in zip(seen.tables or (), seen.published or (), strict=False):
+        for request, count in published.items():
+            table = tables.get(request)
+            if not books.counts_what_is_held(count, table):
+                return Violation("BOOKS.PUBLISHED", f"{request} counts {count} published blocks with the table {table}", NAME)
+    return None
+
+
+def _difference(before: Observation, after: Observation) -> str:
+    """Which parts changed, for a sentence."""
+    parts = [name for name in Observation._fields if getattr(before, name) != getattr(after, name)]
+    return "changed: " + ", ".join(parts)
+
+
+def _explain_rest(seen: Observation) -> Violation:
+    left = [request for tables in (*(seen.tables or ()), *(seen.published or ())) for request in tables]
+    free = len(seen.free or ())
+    return Violation("BOOKS.REST", f"no request exists, {free} blocks are free, left over: {', '.join(left) or 'no books'}", NAME)

@@ -1,0 +1,130 @@
+"""The refinement oracle: the model takes every call in lock-step and must come to the same outcomes and the same state.
+
+At L3 ids and orders must be equal.
+At L2 the model follows the port's choice of blocks, so that lengths and counts are compared and nothing else.
+"""
+
+from typing import Any
+
+from kvwitness.model.calls import Blocks, Call, Observation, Outcome
+from kvwitness.model.kinds import Config
+from kvwitness.model.managers import RULES, State, apply, initial_state, observe
+from kvwitness.model.pool import Pool
+from kvwitness.model.profile import Profile
+from kvwitness.properties.view import View
+from kvwitness.properties.violation import Violation
+
+NAME = "refinement"
+
+DECIDED_BY = {
+    "find_longest_cache_hit": "look_up",
+    "remove_skipped_blocks": "release_skipped",
+    "get_num_blocks_to_allocate": "estimate",
+    "allocate_new_computed_blocks": "adopt_hits",
+    "allocate_new_blocks": "grow",
+    "cache_blocks": "publish_full",
+    "free": "release_all",
+    "get_num_common_prefix_blocks": "num_common_prefix_blocks",
+}
+"""Which function of a kind's rules decides each call; the others are decided for all kinds alike."""
+
+DECIDED_FOR_ALL = {
+    "get_num_skipped_tokens": "NEED.FIRST",
+    "get_num_free_blocks": "BOOKS.FREE",
+    "new_step_starts": "STEP.WITHDRAWN",
+    "withdraw_blocks": "STEP.WITHDRAWN",
+    "reset_prefix_cache": "POOL.RESET",
+}
+
+
+def clause_of(config: Config, call: Call, part: str = "") -> str:
+    """The clause whose function decides a call, or the part of the pool in which the difference shows."""
+    if part == "free":
+        return "POOL.RELEASE" if call.name in ("free", "remove_skipped_blocks") else "POOL.TAKE"
+    if call.name in DECIDED_FOR_ALL:
+        return DECIDED_FOR_ALL[call.name]
+    rule = getattr(RULES[config.kind.kind], DECIDED_BY[call.name])
+    return rule.clause_id  # type: ignore[no-any-return]
+
+
+UNORDERED = ("free", "index")
+"""The parts of an observation whose order is the port's own at L2."""
+
+
+class Refinement:
+    """Runs the model beside the port."""
+
+    name = NAME
+
+    def __init__(self, config: Config, profile: Profile, level: str = "L3") -> None:
+        """Compare with ``profile`` at ``level``: L2 or L3."""
+        self._config = config
+        self._state = initial_state(config, profile)
+        self._exact = level == "L3"
+        self.compared_calls = 0
+
+    def judge(self, view: View) -> Violation | None:
+        """The first difference, or None."""
+        state, looks = self._state, view.looks
+        for number, (call, outcome) in enumerate(view.calls):
+            if not self._exact:
+                state = _following(state, call, outcome)
+            state, expected = apply(state, call)
+            if expected != outcome and not (not self._exact and _alike(call, expected, outcome)):
+                return self._differs(call, outcome, expected)
+            if looks:
+                broken = self._compare(looks[number], state, call)
+                if broken:
+                    return broken
+        self._state = state
+        self.compared_calls += len(view.calls)
+        return self._compare(view.after, state, view.calls[-1][0]) if view.calls else None
+
+    def _differs(self, call: Call, outcome: Outcome, expected: Outcome) -> Violation:
+        got, wanted = _spoken(outcome), _spoken(expected)
+        return Violation(clause_of(self._config, call), f"{call.name}{call.arguments} came to {got}, the model to {wanted}", NAME)
+
+    def _compare(self, seen: Observation, state: State, call: Call) -> Violation | None:
+        """The first part of the observation in which the two states differ."""
+        expected = observe(state)
+        if seen == expected:
+            return None
+        for part in Observation._fields:
+            got, wanted = getattr(seen, part), getattr(expected, part)
+            if got is None or got == wanted or (not self._exact and part in UNORDERED and _unordered(got) == _unordered(wanted)):
+                continue
+            return Violation(clause_of(self._config, call, part), f"after {call.name} the {part} are {got}, the model's {wanted}", NAME)
+        return None
+
+
+def _spoken(outcome: Outcome) -> str:
+    return str(outcome.value) if outcome.status == "ok" else f"{outcome.status} ({outcome.reason})"
+
+
+def _following(state: State, call: Call, outcome: Outcome) -> State:
+    """The state with the blocks in front of the queue that the port took next; whether they were free is for the books to say."""
+    if call.name not in ("allocate_new_blocks", "allocate_new_computed_blocks") or outcome.status != "ok" or not outcome.value:
+        return state
+    pool, taken = state.pool, [block for blocks in outcome.value for block in blocks]
+    first = tuple(block for block in taken if block in pool.free)
+    rest = tuple(block for block in pool.free if block not in first)
+    pool = Pool(first + rest, pool.references, pool.keys, pool.index, pool.reserved)
+    return State(state.config, state.groups, pool, state.tables, state.published_this_step)
+
+
+def _alike(call: Call, expected: Outcome, outcome: Outcome) -> bool:
+    """Whether two outcomes agree in status, lengths and null places, whatever copies of a block they name."""
+    if expected.status != outcome.status or call.name != "find_longest_cache_hit":
+        return False
+    return _shape(expected.value) == _shape(outcome.value)
+
+
+def _shape(hits: tuple[Blocks, ...]) -> tuple[tuple[bool, ...], ...]:
+    return tuple(tuple(map(bool, hit)) for hit in hits)
+
+
+def _unordered(part: Any) -> Any:
+    """A part of an observation with the order of the free queue and of copies left out."""
+    if isinstance(part, dict):
+        return {key: frozenset(blocks) for key, blocks in part.items()}
+    return sorted(part)
