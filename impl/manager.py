@@ -159,8 +159,10 @@ class SingleTypeKVCacheManager(ABC):
         """How many blocks the external tokens take behind those held; those that are skipped take none."""
         num_total = num_local + num_external
         num_skipped_tokens = self.get_num_skipped_tokens(num_total)
-        is_all_skipped = num_skipped_tokens >= self.block_size and num_total <= num_skipped_tokens
-        return 0 if num_external <= 0 or is_all_skipped else blocks_for(num_total, self.block_size) - num_held_blocks
+        if num_external <= 0 or (num_skipped_tokens >= self.block_size and num_total <= num_skipped_tokens):
+            return 0
+        num_blocks = blocks_for(num_total, self.block_size) - num_held_blocks
+        return max(0, num_blocks) if self.block_pool.profile.estimate_floor == "zero" else num_blocks
 
     def add_local_computed_blocks(
         self,

@@ -108,14 +108,14 @@ class BlockPool:
         """
         if num_cached_blocks >= num_full_blocks:
             return []
-        self._check_publishable(request, len(blocks), num_cached_blocks, num_full_blocks, block_size)
+        keys = request.block_hashes
+        is_in_order = num_cached_blocks >= 0 and num_full_blocks <= len(keys) and block_size == self.hash_block_size
+        if not is_in_order or num_full_blocks > len(blocks):
+            self._refuse_publishing(request, len(blocks), num_cached_blocks, num_full_blocks, block_size)
         first = max(num_cached_blocks, blocks.num_nulls) if isinstance(blocks, BlockTable) else num_cached_blocks
-        if first >= num_full_blocks:
-            return []
         keyed: list[KVCacheBlock] = []
-        keys = request.block_hashes[first:num_full_blocks]
         try:
-            for block, key in zip(blocks[first:num_full_blocks], keys, strict=True):
+            for block, key in zip(blocks[first:num_full_blocks], keys[first:num_full_blocks], strict=True):
                 if not block.is_null:
                     self.index.insert(block, key, kv_cache_group_id)
                     keyed.append(block)
@@ -124,7 +124,7 @@ class BlockPool:
             raise
         return keyed
 
-    def _check_publishable(self, request: HashedRequest, num_blocks: int, num_cached: int, num_full: int, block_size: int) -> None:
+    def _refuse_publishing(self, request: HashedRequest, num_blocks: int, num_cached: int, num_full: int, block_size: int) -> None:
         asked = f"blocks up to {num_full} of {request.request_id!r}"
         if num_cached < 0:
             raise RejectedValue("negative_count", f"{num_cached} cached blocks", "0 or more", "pass the published count")

@@ -23,7 +23,7 @@ SUPPORTED: dict[str, tuple[Any, ...]] = {
 }
 """The values that are honoured, by axis."""
 
-LEFT_TO_THE_CALLER = ("adoption", "release_basis", "resumed_split", "preempted_in_plan")
+LEFT_TO_THE_CALLER = ("adoption", "release_basis", "resumed_split", "tail_chunks", "preempted_in_plan")
 """The axes that are decided by which calls are made; any value will do here."""
 
 

@@ -102,7 +102,7 @@ class Trace:
 
     profile: str
     config: Config
-    steps: tuple[Step, ...] = field(converter=tuple)
+    steps: tuple[Step, ...]
     strict: bool = True
     origin: Origin | None = None
 
@@ -147,7 +147,7 @@ def _written(value: Any) -> dict[str, Any]:
     for attribute in fields(type(value)):
         member = getattr(value, attribute.name)
         default = attribute.default if isinstance(attribute.default, int | str | None) else NOTHING
-        if member != default and member != {}:
+        if member not in (default, {}):
             members[attribute.name] = dict(sorted(member.items())) if isinstance(member, dict) else member
     return members
 

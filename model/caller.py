@@ -1,20 +1,21 @@
 """The legal call protocol: it turns what an engine does into calls on managers, in the order they assume.
 
-Each protocol is a generator: it yields calls, is sent their outcomes, and returns the caller afterwards with what was done.
-So it does no I/O, and whoever drives it decides what stands behind the calls.
+Each protocol is a generator: it yields calls, is sent their values, and returns the caller afterwards with what was done.
+So it does no I/O, and whoever drives it decides what stands behind the calls; a call that is rejected ends it.
 """
 
 from collections.abc import Generator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from kvwitness.model import legal
 from kvwitness.model.calls import Blocks, Call, Key, Outcome
 from kvwitness.model.clauses import REGISTRY
 from kvwitness.model.kinds import Config
 from kvwitness.model.profile import Profile
-from kvwitness.model.request import Planned, Request, Step, keys_of, settled_tokens
+from kvwitness.model.request import Planned, Request, Step, extended, keys_of, settled_tokens
+from kvwitness.model.values import evolve
 
 
 class Illegal(Exception):
@@ -34,7 +35,7 @@ class Broken(Exception):
         self.outcome = outcome
 
 
-@frozen
+@frozen(slots=False)
 class Caller:
     """Everything the planner knows.
 
@@ -71,7 +72,7 @@ class Event(NamedTuple):
     done: bool = True
 
 
-Protocol = Generator[Call, Outcome, tuple[Caller, Event]]
+Protocol = Generator[Call, Any, tuple[Caller, Event]]
 
 
 def require(holds: bool, clause: str, detail: object) -> None:
@@ -80,22 +81,13 @@ def require(holds: bool, clause: str, detail: object) -> None:
         raise Illegal(clause, str(detail))
 
 
-def ask(name: str, *arguments: object) -> Generator[Call, Outcome, Outcome]:
-    """One call that must succeed."""
-    call = Call(name, arguments)
-    outcome = yield call
-    if outcome.status != "ok":
-        raise Broken(call, outcome)
-    return outcome
-
-
-def open_step(caller: Caller) -> Generator[Call, Outcome, Caller]:
+def open_step(caller: Caller) -> Generator[Call, Any, Caller]:
     """Begin a step with the first thing that is planned in it."""
     if caller.open is not None:
         return caller
     require(legal.depth_allows(caller.config, caller.steps), "CALLER.DEPTH", f"{len(caller.steps)} steps in flight")
     if caller.profile.mamba_same_step_guard or caller.profile.preempted_in_plan == "withdrawn":
-        yield from ask("new_step_starts")
+        yield Call("new_step_starts", ())
     return evolve(caller, open=(), preempted=False, refused=False)
 
 
@@ -145,7 +137,7 @@ def _admit(caller: Caller, request: Request, *, new: int, external: int, delayed
     hits, local = yield from _look_up(caller, request)
     loaded = max(0, min(external, request.num_tokens - 1) - local)
     delayed = delayed and loaded > 0
-    request = evolve(request, computed=local + loaded)
+    request = evolve(request, computed=local + loaded, status="loading" if delayed else "running")
     rest = request.num_tokens - request.computed
     chunk = 0 if delayed else legal.aligned_chunk(caller.config, caller.profile, request, min(new, rest) if new else rest)
     if not delayed and chunk <= 0:
@@ -164,25 +156,26 @@ def _admit(caller: Caller, request: Request, *, new: int, external: int, delayed
         appended,
         request.encoder,
     )
-    caller = _with_request(caller, evolve(request, status="loading" if delayed else "running"))
-    assert caller.open is not None
-    return evolve(caller, open=(*caller.open, planned)), Event(
-        "loading" if delayed else "planned", request.id, planned, hits
+    caller = evolve(
+        caller,
+        requests={**caller.requests, request.id: request},
+        used=caller.used | {request.id},
+        open=(*(caller.open or ()), planned),
     )
+    return caller, Event("loading" if delayed else "planned", request.id, planned, hits)
 
 
-def _look_up(caller: Caller, request: Request) -> Generator[Call, Outcome, tuple[tuple[Blocks, ...], int]]:
+def _look_up(caller: Caller, request: Request) -> Generator[Call, Any, tuple[tuple[Blocks, ...], int]]:
     """The hits of a request with nothing computed, and how many tokens they stand for: at most all but the last."""
     if not caller.config.caching:
         return (), 0
-    outcome = yield from ask("find_longest_cache_hit", request.keys, request.num_tokens - 1)
-    hits: tuple[Blocks, ...] = outcome.value
+    hits: tuple[Blocks, ...] = yield Call("find_longest_cache_hit", (request.keys, request.num_tokens - 1))
     return hits, len(hits[0]) * caller.config.tokens_per_block
 
 
 def _allocate(
     caller: Caller, request: Request, new: int, *, hits: tuple[Blocks, ...], local: int, loaded: int, delayed: bool
-) -> Generator[Call, Outcome, tuple[Blocks, ...] | None]:
+) -> Generator[Call, Any, tuple[Blocks, ...] | None]:
     """One scheduling step of one request, nothing in between; None where the pool cannot serve it."""
     config, name = caller.config, request.id
     running = request.computed > 0 and not hits and not loaded
@@ -193,17 +186,17 @@ def _allocate(
     release = request.computed
     if running and caller.profile.release_basis == "settled":
         release = settled_tokens(request, caller.steps)
-    yield from ask("remove_skipped_blocks", name, release)
-    need = yield from ask("get_num_blocks_to_allocate", name, slots, hits, request.computed, main, encoder)
-    free = yield from ask("get_num_free_blocks")
-    if need.value > free.value:
+    yield Call("remove_skipped_blocks", (name, release,))
+    need = yield Call("get_num_blocks_to_allocate", (name, slots, hits, request.computed, main, encoder,))
+    free = yield Call("get_num_free_blocks", ())
+    if need > free:
         return None
     if any(hits) or loaded:
-        yield from ask("allocate_new_computed_blocks", name, hits, local, loaded)
-    appended = yield from ask("allocate_new_blocks", name, slots, main, encoder)
+        yield Call("allocate_new_computed_blocks", (name, hits, local, loaded,))
+    appended = yield Call("allocate_new_blocks", (name, slots, main, encoder,))
     if config.caching and not delayed:
-        yield from ask("cache_blocks", name, request.keys, min(main, request.num_tokens))
-    return appended.value  # type: ignore[no-any-return]
+        yield Call("cache_blocks", (name, request.keys, min(main, request.num_tokens),))
+    return appended  # type: ignore[no-any-return]
 
 
 def grow(caller: Caller, name: str, *, new: int, drafts: int) -> Protocol:
@@ -230,15 +223,13 @@ def grow(caller: Caller, name: str, *, new: int, drafts: int) -> Protocol:
     if appended is None:
         return evolve(caller, refused=True), Event("refused", name)
     samples = request.computed + new == request.num_tokens + request.placeholders + drafts
-    planned = Planned(
-        name, request.computed, new, drafts, samples, request.status == "loaded", (0, 0), appended, 0
-    )
-    caller = _with_request(caller, evolve(request, status="running"))
-    assert caller.open is not None
-    return evolve(caller, open=(*caller.open, planned), refused=False), Event("planned", name, planned)
+    loaded = request.status == "loaded"
+    planned = Planned(name, request.computed, new, drafts, samples, loaded, (0, 0), appended, 0)
+    requests = {**caller.requests, name: evolve(request, status="running")} if loaded else caller.requests
+    return evolve(caller, requests=requests, open=(*(caller.open or ()), planned), refused=False), Event("planned", name, planned)
 
 
-def execute(caller: Caller, outputs: dict[str, Sequence[Key]]) -> Generator[Call, Outcome, tuple[Caller, Step]]:
+def execute(caller: Caller, outputs: dict[str, Sequence[Key]]) -> Generator[Call, Any, tuple[Caller, Step]]:
     """The oldest planned step was computed: judge its drafts, append its outputs, publish what is settled now.
 
     ``outputs`` has, for each request that sampled, the chain keys of its verified tokens: the accepted drafts and one more.
@@ -256,7 +247,7 @@ def execute(caller: Caller, outputs: dict[str, Sequence[Key]]) -> Generator[Call
         request = _judged(request, planned, chain, caller.config.tokens_per_block)
         requests[request.id] = request
         if caller.config.depth > 1 and request.status == "running" and caller.config.caching:
-            yield from ask("cache_blocks", request.id, request.keys, request.computed - request.placeholders)
+            yield Call("cache_blocks", (request.id, request.keys, request.computed - request.placeholders,))
     return evolve(caller, requests=requests, steps=steps), step
 
 
@@ -264,7 +255,7 @@ def _judged(request: Request, planned: Planned, outputs: Sequence[Key], block: i
     """The request after its drafts were judged: rejected ones no longer count as computed."""
     rejected = planned.drafts - (len(outputs) - 1)
     running = request.status == "running"
-    chain = (*request.chain, *outputs)
+    chain = extended(request.chain, outputs)
     keys = request.keys if len(chain) // block == len(request.keys) else keys_of(chain, block)
     return evolve(
         request,
@@ -283,8 +274,8 @@ def arrive(caller: Caller, name: str) -> Protocol:
     request = caller.requests[name]
     require(legal.has_status(request, "loading"), "CALLER.REQUEST.STATUS", f"{name}, which is {request.status}")
     require(legal.nothing_in_flight(request, (*caller.steps, caller.open or ())), "CALLER.RESUME.JUDGED", name)
-    yield from ask("cache_blocks", name, request.keys, request.computed)
-    return _with_request(caller, evolve(request, status="loaded")), Event("arrived", name)
+    yield Call("cache_blocks", (name, request.keys, request.computed,))
+    return evolve(caller, requests={**caller.requests, name: evolve(request, status="loaded")}), Event("arrived", name)
 
 
 def preempt(caller: Caller, name: str, *, forced: bool = False) -> Protocol:
@@ -296,7 +287,7 @@ def preempt(caller: Caller, name: str, *, forced: bool = False) -> Protocol:
     require(forced or not caller.strict or legal.may_preempt(caller.refused), "CALLER.STRICT.PREEMPTION", name)
     caller = yield from _leave(caller, name)
     stopped = evolve(request, status="preempted", computed=0, accepted=0)
-    return evolve(_with_request(caller, stopped), preempted=True), Event("gone", name)
+    return evolve(caller, requests={**caller.requests, name: stopped}, preempted=True), Event("gone", name)
 
 
 def finish(caller: Caller, name: str) -> Protocol:
@@ -308,12 +299,12 @@ def finish(caller: Caller, name: str) -> Protocol:
     return evolve(caller, requests=remaining), Event("gone", name)
 
 
-def _leave(caller: Caller, name: str) -> Generator[Call, Outcome, Caller]:
+def _leave(caller: Caller, name: str) -> Generator[Call, Any, Caller]:
     """Free the blocks of a request; if the open step planned it, it leaves the plan and its keys are withdrawn."""
     planned = caller.open is not None and not legal.planned_once(caller.open, name)
     if planned and caller.profile.preempted_in_plan == "withdrawn":
-        yield from ask("withdraw_blocks", name)
-    yield from ask("free", name)
+        yield Call("withdraw_blocks", (name,))
+    yield Call("free", (name,))
     if not planned or caller.open is None:
         return caller
     return evolve(caller, open=tuple(other for other in caller.open if other.request != name))
@@ -325,8 +316,8 @@ def reset(caller: Caller, *, forced: bool) -> Protocol:
     if forced:
         for name in [name for name, request in caller.requests.items() if request.status == "running"]:
             caller, _ = yield from preempt(caller, name, forced=True)
-    outcome = yield from ask("reset_prefix_cache")
-    return caller, Event("reset", done=outcome.value)
+    done: bool = yield Call("reset_prefix_cache", ())
+    return caller, Event("reset", done=done)
 
 
 def probe(caller: Caller, chain: Sequence[Key]) -> Protocol:
@@ -334,19 +325,13 @@ def probe(caller: Caller, chain: Sequence[Key]) -> Protocol:
     hits: tuple[Blocks, ...] = ()
     if caller.config.caching:
         keys = keys_of(chain, caller.config.tokens_per_block)
-        hits = (yield from ask("find_longest_cache_hit", keys, max(len(chain) - 1, 0))).value
-    yield from ask("get_num_skipped_tokens", len(chain))
+        hits = yield Call("find_longest_cache_hit", (keys, max(len(chain) - 1, 0)))
+    yield Call("get_num_skipped_tokens", (len(chain),))
     return caller, Event("probed", hits=hits)
 
 
 def share(caller: Caller, name: str) -> Protocol:
     """Ask how many leading blocks all requests share."""
     require(legal.is_known(caller.requests, name), "CALLER.REQUEST.KNOWN", name)
-    yield from ask("get_num_common_prefix_blocks", name)
+    yield Call("get_num_common_prefix_blocks", (name,))
     return caller, Event("probed", name)
-
-
-def _with_request(caller: Caller, request: Request) -> Caller:
-    return evolve(
-        caller, requests={**caller.requests, request.id: request}, used=caller.used | {request.id}
-    )

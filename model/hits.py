@@ -46,9 +46,9 @@ def matched_run_end(kind: Kind, block: int, *, max_length: int, alignment: int, 
     return 0
 
 
-def hit_table(kind: Kind, profile: Profile, block: int, length: int) -> tuple[int, int]:
+def hit_table(kind: Kind, profile: Profile, block: int, length: int, *, draft_drop: bool = False) -> tuple[int, int]:
     """How a hit of ``length`` tokens is laid out: so many null blocks, then so many cached ones."""
     first, end = needed_blocks(kind, length, block)
-    if length and kind.kind == "sliding" and profile.sliding_window_one == "needs_a_block":
+    if length and not draft_drop and kind.kind == "sliding" and profile.sliding_window_one == "needs_a_block":
         first = min(first, end - 1)
     return first, end - first

@@ -1,5 +1,6 @@
 """The kinds of manager and the configuration of a pool with its groups, checked when built."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 from attrs import field, frozen
@@ -46,6 +47,10 @@ class Kind:
         return self.kind != "cross" and not (self.kind == "mamba" and self.mode == "none")
 
 
+def _groups(groups: Iterable[Kind]) -> tuple[Kind, ...]:
+    return tuple(groups)
+
+
 @frozen
 class Config:
     """A pool, its groups and how they are driven.
@@ -66,7 +71,7 @@ class Config:
 
     blocks: int
     block_size: int
-    groups: tuple[Kind, ...] = field(converter=tuple)
+    groups: tuple[Kind, ...] = field(converter=_groups)
     caching: bool = True
     drafts: int = 0
     draft_model: bool = False

@@ -1,8 +1,10 @@
 """What a manager owes its users: hits that are there are found, refusals have a reason, an idle cache can be reset."""
 
+from typing import Any
+
 from kvwitness.model.clauses import clause
 from kvwitness.model.kinds import Config
-from kvwitness.model.numbers import ceil_div
+from kvwitness.model.numbers import ceil_div, choose, maximum
 
 
 @clause("LIVE.HIT.FOUND", level="L1", source="find_longest_cache_hit")
@@ -53,7 +55,7 @@ def common_prefix_is_common(prefixes: frozenset[tuple[int, ...]]) -> bool:
     return len(prefixes) <= 1
 
 
-def worst_need(config: Config, slots: int, main: int, encoder: int, held: int) -> int:
+def worst_need(config: Config, slots: Any, main: Any, encoder: Any, held: Any) -> Any:
     """Blocks that one group takes at most for a table of so many tokens, with nothing shared.
 
     Mode align holds a state to start from, the running one and the speculative ones.
@@ -62,7 +64,7 @@ def worst_need(config: Config, slots: int, main: int, encoder: int, held: int) -
     if kind.kind == "cross":
         total = ceil_div(encoder, block)
     elif kind.kind == "mamba" and kind.mode == "align":
-        return 1 if held else 2 + kind.drafts
+        return choose(held > 0, 1, 2 + kind.drafts)
     else:
         total = ceil_div(slots, block) + (kind.drafts if kind.kind == "mamba" else 0)
-    return max(0, total - held)  # type: ignore[no-any-return]
+    return maximum(0, total - held)

@@ -16,6 +16,7 @@ from kvwitness.model.kinds import Config
 from kvwitness.model.numbers import ceil_div
 from kvwitness.model.pool import NULL, Pool, Rejection, release, take
 from kvwitness.model.table import Group, Held, num_evictable, with_blocks
+from kvwitness.model.values import evolve
 
 
 @clause("MAMBA.HIT.LONGEST", level="L2", source="MambaManager.find_longest_cache_hit")
@@ -76,14 +77,7 @@ def grow(group: Group, pool: Pool, held: Held, *, num_tokens: int, main: int) ->
         kept = kept[:first] + (NULL,) * len(moved) + kept[first + len(moved) :]
     pool, taken = take(pool, required - len(kept) - len(moved))
     last_state = length - 1 - (group.kind.drafts if held.allocated else 0)
-    grown = Held(
-        kept + moved + taken,
-        held.published,
-        True,
-        last_state if length else None,
-        held.keyed_this_step,
-        held.published_before,
-    )
+    grown = evolve(held, blocks=kept + moved + taken, allocated=True, last_state=last_state if length else None)
     return pool, grown, grown.blocks[length:]
 
 

@@ -25,7 +25,7 @@ RULES: dict[str, ModuleType] = {
 }
 
 
-@frozen
+@frozen(slots=False)
 class State:
     """A pool and the tables of every group.
 
@@ -118,7 +118,7 @@ def remove_skipped_blocks(state: State, request: str, num_computed_tokens: int) 
             pool, kept = RULES[group.kind.kind].release_skipped(group, pool, held, num_computed_tokens=num_computed_tokens)
             if kept is not held:
                 tables[group.number] = _put(tables[group.number], request, kept)
-    return _with(state, pool, tuple(tables)), None
+    return (state if pool is state.pool else _with(state, pool, tuple(tables))), None
 
 
 def get_num_blocks_to_allocate(
@@ -189,7 +189,7 @@ def allocate_new_blocks(
         if grown is not held:
             tables[group.number] = _put(tables[group.number], request, grown)
         appended.append(fresh)
-    return _with(state, pool, tuple(tables)), tuple(appended)
+    return (_with(state, pool, tuple(tables)) if any(appended) else state), tuple(appended)
 
 
 def cache_blocks(state: State, request: str, keys: tuple[Key, ...], num_tokens: int) -> tuple[State, None]:
@@ -201,6 +201,8 @@ def cache_blocks(state: State, request: str, keys: tuple[Key, ...], num_tokens: 
         if kept is not held:
             tables[group.number] = _put(tables[group.number], request, kept)
             published[group.number] |= frozenset(kept.keyed_this_step)
+    if pool is state.pool and tables == list(state.tables):
+        return state, None
     return State(state.config, state.groups, pool, tuple(tables), tuple(published)), None
 
 
@@ -221,8 +223,8 @@ def withdraw_blocks(state: State, request: str) -> tuple[State, None]:
     pool, tables = state.pool, list(state.tables)
     for group in state.groups:
         held = tables[group.number].get(request)
-        if held is not None and held.keyed_this_step:
-            pool = without_keys(pool, held.keyed_this_step)
+        if held is not None and held.published_this_step:
+            pool = without_keys(pool, [block for block in dict.fromkeys(held.keyed_this_step) if block in held.blocks])
             kept = Held(held.blocks, held.published_before, held.allocated, held.last_state)
             tables[group.number] = _put(tables[group.number], request, kept)
     return _with(state, pool, tuple(tables)), None
@@ -230,11 +232,9 @@ def withdraw_blocks(state: State, request: str) -> tuple[State, None]:
 
 def new_step_starts(state: State) -> tuple[State, None]:
     """Forget what was published in the step before."""
-    if not any(state.published_this_step):
-        return state, None
     tables = tuple(
         {
-            request: Held(held.blocks, held.published, held.allocated, held.last_state) if held.keyed_this_step else held
+            request: Held(held.blocks, held.published, held.allocated, held.last_state) if held.published_this_step else held
             for request, held in group_tables.items()
         }
         for group_tables in state.tables

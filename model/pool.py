@@ -20,7 +20,7 @@ class Rejection(Exception):
         self.reason = reason
 
 
-@frozen
+@frozen(slots=False)
 class Pool:
     """Blocks, their holders and their keys.
 

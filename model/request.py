@@ -1,7 +1,7 @@
 """What the caller remembers of a request, and of the steps that were planned and not yet executed."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from attrs import frozen
 
@@ -10,7 +10,7 @@ from kvwitness.model.calls import Blocks, Key
 Status = Literal["running", "loading", "loaded", "preempted"]
 
 
-@frozen
+@frozen(slots=False)
 class Request:
     """One request as its planner sees it.
 
@@ -44,7 +44,7 @@ class Request:
         return len(self.chain)
 
 
-@frozen
+@frozen(slots=False)
 class Planned:
     """What one request computes in one step: tokens ``[computed, computed + new)``, the last ``drafts`` of them drafts.
 
@@ -72,6 +72,11 @@ class Planned:
 
 
 Step = tuple[Planned, ...]
+
+def extended(chain: Any, outputs: Sequence[Key]) -> Sequence[Key]:
+    """The chain with outputs behind it: a tuple, or another sequence that offers ``+`` without copying what it holds."""
+    longer: Sequence[Key] = chain + tuple(outputs)
+    return longer
 
 
 def keys_of(chain: Sequence[Key], block: int) -> tuple[Key, ...]:

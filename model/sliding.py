@@ -26,7 +26,7 @@ def look_up(group: Group, config: Config, *, num_keys: int, max_length: int, is_
         draft_drop=config.draft_model,
         is_cached=is_cached,
     )
-    return hit_table(group.kind, group.profile, group.block, length)
+    return hit_table(group.kind, group.profile, group.block, length, draft_drop=config.draft_model)
 
 
 def _look_up_then_drop(group: Group, config: Config, *, max_length: int, is_cached: IsCached) -> tuple[int, int]:

@@ -8,13 +8,14 @@ from attrs import frozen
 from kvwitness.model.calls import Blocks, Key
 from kvwitness.model.clauses import clause
 from kvwitness.model.kinds import Kind
-from kvwitness.model.need import num_skipped_blocks
+from kvwitness.model.need import first_needed, num_skipped_blocks
 from kvwitness.model.numbers import ceil_div, floor_div, maximum
 from kvwitness.model.pool import NULL, Pool, Rejection, publish, release, take, touch
 from kvwitness.model.profile import Profile
+from kvwitness.model.values import evolve
 
 
-@frozen
+@frozen(slots=False)
 class Group:
     """What does not change about a group.
 
@@ -35,7 +36,7 @@ class Group:
     profile: Profile
 
 
-@frozen
+@frozen(slots=False)
 class Held:
     """What a request holds in one group.
 
@@ -44,7 +45,9 @@ class Held:
         published: How many leading blocks count as published; None before it has been through adoption or publishing.
         allocated: Mamba align: whether it owns its running state and speculative blocks.
         last_state: Mamba align: the index of the state that the step before the last one left.
-        unpublished: The published count before this step, and the blocks keyed in it, so that they can be withdrawn.
+        keyed_this_step: The blocks that it keyed in this step.
+        published_before: The published count before this step, if ``published_this_step``.
+        published_this_step: Whether its count grew in this step.
     """
 
     blocks: Blocks = ()
@@ -53,6 +56,7 @@ class Held:
     last_state: int | None = None
     keyed_this_step: Blocks = ()
     published_before: int | None = None
+    published_this_step: bool = False
 
 
 NOTHING = Held()
@@ -105,9 +109,11 @@ def take_external(
     group: Group, pool: Pool, held: Held, *, num_local_tokens: int, num_external_tokens: int
 ) -> tuple[Pool, Held, Blocks]:
     """External tokens get fresh blocks behind the hits, none where the blocks are skipped."""
-    if num_external_tokens <= 0:
+    total = num_local_tokens + num_external_tokens
+    nothing_needed = num_skipped_blocks(group.kind, total, group.block) > 0 and first_needed(group.kind, total) >= total
+    if num_external_tokens <= 0 or nothing_needed:
         return pool, held, ()
-    count = ceil_div(num_local_tokens + num_external_tokens, group.block) - len(held.blocks)
+    count = ceil_div(total, group.block) - len(held.blocks)
     pool, taken = take(pool, max(count, 0) if group.profile.estimate_floor == "zero" else count)
     return pool, with_blocks(held, held.blocks + taken), taken
 
@@ -130,14 +136,14 @@ def publish_full(group: Group, pool: Pool, held: Held, *, keys: tuple[Key, ...],
     if full > len(keys):
         raise Rejection("not_enough_keys")
     entries = [(block, keys[done + place]) for place, block in enumerate(held.blocks[done:full]) if block != NULL]
-    first_this_step = not held.keyed_this_step
     return publish(pool, group.number, entries), Held(
         held.blocks,
         full,
         held.allocated,
         held.last_state,
         held.keyed_this_step + tuple(block for block, _ in entries),
-        held.published if first_this_step else held.published_before,
+        held.published_before if held.published_this_step else held.published,
+        True,
     )
 
 
@@ -162,6 +168,4 @@ def release_all(group: Group, pool: Pool, held: Held) -> Pool:
 
 def with_blocks(held: Held, blocks: Blocks) -> Held:
     """The same books with another table."""
-    return Held(
-        blocks, held.published, held.allocated, held.last_state, held.keyed_this_step, held.published_before
-    )
+    return evolve(held, blocks=blocks)

@@ -22,17 +22,25 @@ class Accounting:
     def judge(self, view: View) -> Violation | None:
         """The first broken clause, or None."""
         if view.event.kind == "broken":
-            call, outcome = view.calls[-1]
-            reason = f"{call.name} ended {outcome.status}" + (f" ({outcome.reason})" if outcome.reason else "")
-            return Violation(books.legal_call_is_accepted.clause_id, reason, NAME)  # type: ignore[attr-defined]
-        unchanged = view.before == view.after
+            return _broken_call(view)
+        unchanged = view.before is view.after or view.before == view.after
         if not unchanged and not _is_sound(view.after, self._num_blocks):
             return explain(view.after, self._num_blocks)
         if not view.caller.requests and not books.is_at_rest(view.after):
             return _explain_rest(view.after)
         if not unchanged and _must_not_change(view):
             return Violation("BOOKS.UNCHANGED", f"{view.event.kind}, and still {_difference(view.before, view.after)}", NAME)
-        return _judge_estimate(view)
+        return _judge_estimate(view, None if view.after.free is None else len(view.after.free))
+
+    def judge_calls(self, view: View, free_after: int) -> Violation | None:
+        """What the calls of an operation break, told without a look at the state but for the number of free blocks after it."""
+        return _broken_call(view) if view.event.kind == "broken" else _judge_estimate(view, free_after)
+
+
+def _broken_call(view: View) -> Violation:
+    call, outcome = view.calls[-1]
+    reason = f"{call.name} ended {outcome.status}" + (f" ({outcome.reason})" if outcome.reason else "")
+    return Violation(books.legal_call_is_accepted.clause_id, reason, NAME)  # type: ignore[attr-defined]
 
 
 def _must_not_change(view: View) -> bool:
@@ -44,7 +52,7 @@ def _must_not_change(view: View) -> bool:
     return all(view.event.request not in tables for tables in view.before.tables)
 
 
-def _judge_estimate(view: View) -> Violation | None:
+def _judge_estimate(view: View, free_after: int | None) -> Violation | None:
     """Compare the estimate with what the free queue lost from there on."""
     estimated, free_before = None, 0
     for call, outcome in view.calls:
@@ -56,9 +64,8 @@ def _judge_estimate(view: View) -> Violation | None:
         return None
     if not books.estimate_is_natural(estimated):
         return Violation("BOOKS.ESTIMATE.FLOOR", f"the estimate for {view.event.request} is {estimated}", NAME)
-    if view.event.kind == "refused" or view.after.free is None:
+    if view.event.kind == "refused" or free_after is None:
         return None
-    free_after = len(view.after.free)
     if not books.estimate_is_taken(estimated, free_before, free_after):
         taken = free_before - free_after
         return Violation("BOOKS.ESTIMATE", f"the estimate for {view.event.request} is {estimated}, and {taken} blocks are taken", NAME)

@@ -169,7 +169,9 @@ class Contents:
         first = contents.first_read_block(self._config.kind, worker.computed, size)
         for group in self._groups:
             table, held = worker.tables[group], self._held(record, group, planned.request) or ()
-            for place in range(first, -(-end // size)):
+            whole = max(first, end // size)
+            intact_up_to = whole if shadow.holds_whole(worker, group, held, first, whole) else first
+            for place in range(intact_up_to, -(-end // size)):
                 block = table[place] if place < len(table) else None
                 base = place * size
                 if not block:

@@ -3,9 +3,14 @@
 Every driver (generator, state machine, replay, workload) speaks it; they differ only in where operations come from.
 """
 
+from collections.abc import Iterable
 from typing import Union
 
 from attrs import field, frozen
+
+
+def _tokens(tokens: Iterable[int]) -> tuple[int, ...]:
+    return tuple(tokens)
 
 
 @frozen
@@ -22,7 +27,7 @@ class Start:
     """
 
     id: str
-    tokens: tuple[int, ...] = field(converter=tuple)
+    tokens: tuple[int, ...] = field(converter=_tokens)
     new: int = 0
     external: int = 0
     delayed: bool = False
@@ -91,7 +96,7 @@ class Free:
 class Probe:
     """Look up a prefix and abandon it."""
 
-    tokens: tuple[int, ...] = field(converter=tuple)
+    tokens: tuple[int, ...] = field(converter=_tokens)
 
 
 @frozen

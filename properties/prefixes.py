@@ -4,6 +4,17 @@ A chain key that a manager sees is such a number, so what a key claims is a valu
 """
 
 from collections.abc import Sequence
+from typing import Protocol
+
+
+class Keys(Protocol):
+    """What a run needs of its keys: `Prefixes` numbers tokens as they come, a workload's keys are arithmetic."""
+
+    def chain(self, tokens: Sequence[int], start: int = 0) -> Sequence[int]:
+        """The key of each prefix that ends with one of the tokens, behind the prefix ``start``; 0 is the empty one."""
+
+    def ancestor(self, number: int, steps: int) -> int:
+        """The key of the prefix that lacks the last ``steps`` tokens."""
 
 
 class Prefixes:

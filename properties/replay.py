@@ -10,6 +10,7 @@ from kvwitness.model.profile import Profile
 from kvwitness.properties.operations import Operation
 from kvwitness.properties.port import Port
 from kvwitness.properties.run import ORACLES, Run
+from kvwitness.properties.view import View
 from kvwitness.properties.violation import Violation
 
 MakePort = Callable[[Profile], Port]
@@ -50,7 +51,14 @@ class Replayed:
     num_calls: int
 
 
-def replay(make_port: MakePort, setting: Setting, operations: Sequence[Operation], *, skip_illegal: bool = False) -> Replayed:
+def replay(
+    make_port: MakePort,
+    setting: Setting,
+    operations: Sequence[Operation],
+    *,
+    skip_illegal: bool = False,
+    watch: Callable[[View], object] | None = None,
+) -> Replayed:
     """Carry out the operations on a fresh port until a clause breaks.
 
     Args:
@@ -58,17 +66,21 @@ def replay(make_port: MakePort, setting: Setting, operations: Sequence[Operation
         setting: Sizes, rules and oracles.
         operations: What to do.
         skip_illegal: Whether operations that the protocol does not allow are left out; otherwise they raise `Illegal`.
+        watch: Is shown each operation that was carried out, before it is judged.
     """
     port = make_port(setting.profile)
     run = Run(port, setting.config, setting.profile, oracles=setting.oracles, strict=setting.strict, level=setting.level, closely=True)
     violation = None
     for operation in operations:
         try:
-            violation = run.apply(operation)
+            view = run.perform(operation)
         except Illegal:
             if not skip_illegal:
                 raise
             continue
+        if watch is not None:
+            watch(view)
+        violation = run.judge(view)
         if violation is not None:
             break
     port.close()

@@ -30,10 +30,24 @@ from kvwitness.properties.operations import (
     Start,
 )
 from kvwitness.properties.port import Port
-from kvwitness.properties.prefixes import Prefixes
+from kvwitness.properties.prefixes import Keys, Prefixes
 from kvwitness.properties.refinement import Refinement
 from kvwitness.properties.view import View
 from kvwitness.properties.violation import Violation
+
+CHANGING = frozenset(
+    {
+        "allocate_new_blocks",
+        "allocate_new_computed_blocks",
+        "cache_blocks",
+        "find_longest_cache_hit",
+        "free",
+        "remove_skipped_blocks",
+        "reset_prefix_cache",
+        "withdraw_blocks",
+    }
+)
+"""The calls after which the state is looked at again: those that may change it, and the look-up, which must not."""
 
 ORACLES = ("accounting", "contents", "liveness", "refinement")
 
@@ -68,7 +82,7 @@ class Run:
         strict: bool = True,
         level: str = "L3",
         closely: bool = False,
-        prefixes: Prefixes | None = None,
+        prefixes: Keys | None = None,
     ) -> None:
         """Begin with an idle pool.
 
@@ -83,7 +97,7 @@ class Run:
             prefixes: The table that keys are decoded by.
         """
         self.port, self.config, self.profile = port, config, profile
-        self.prefixes = prefixes or Prefixes()
+        self.prefixes: Keys = prefixes or Prefixes()
         self.caller = Caller(config, profile, strict)
         self.seen = port.reset(config)
         self.operations: list[Operation] = []
@@ -111,7 +125,10 @@ class Run:
         Raises:
             Illegal: The operation breaks a precondition; nothing was called, nothing changed.
         """
-        view = self.perform(operation)
+        return self.judge(self.perform(operation))
+
+    def judge(self, view: View) -> Violation | None:
+        """The first clause that the last operation carried out breaks, or None."""
         for oracle in self._oracles:
             violation = oracle.judge(view)
             if violation is not None:
@@ -134,12 +151,18 @@ class Run:
         self.caller = result
         self.operations.append(operation)
         self.num_calls += len(calls)
-        self.seen = after = self.port.observe()
+        if any([call[0] in CHANGING for call, _ in calls]):
+            self.seen = self.look()
+        after = self.seen
         closed = was_open if was_open and result.open is None else None
         return View(operation, event, calls, before, after, result, closed, executed, looks)
 
+    def look(self) -> Observation:
+        """The state after an operation; a run that is judged less often looks less often."""
+        return self.port.observe()
+
     def _drive(
-        self, generator: Generator[Call, Outcome, tuple[Caller, Event]], calls: list[tuple[Call, Outcome]], looks: list[Observation]
+        self, generator: Generator[Call, Any, tuple[Caller, Event]], calls: list[tuple[Call, Outcome]], looks: list[Observation]
     ) -> tuple[Caller, Event]:
         """Put the port behind the calls of the protocol."""
         make, send = self.port.call, generator.send
@@ -150,14 +173,16 @@ class Run:
                 calls.append((call, outcome))
                 if self._closely:
                     looks.append(self.port.observe())
-                call = send(outcome)
+                if outcome[0] != "ok":
+                    raise Broken(call, outcome)
+                call = send(outcome[1])
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
 
-    def outputs(self, operation: Execute) -> dict[str, tuple[Key, ...]]:
+    def outputs(self, operation: Execute) -> dict[str, Sequence[Key]]:
         """The chains of what the step to be executed yields: for every request that samples the given tokens, or one token 0."""
         step = (self.caller.steps or (self.caller.open or (),))[0]
-        chains = {}
+        chains: dict[str, Sequence[Key]] = {}
         for planned in step:
             request = self.caller.requests.get(planned.request)
             if planned.samples and request is not None:
@@ -171,7 +196,7 @@ class Run:
         return [*(Execute() for _ in range(pending)), *(Free(name) for name in self.caller.requests), Reset()]
 
 
-Handler = Callable[[Run, Any], Generator[Call, Outcome, tuple[Caller, Event]]]
+Handler = Callable[[Run, Any], Generator[Call, Any, tuple[Caller, Event]]]
 
 
 def _start(run: Run, operation: Start) -> protocol.Protocol:

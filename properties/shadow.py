@@ -28,6 +28,7 @@ class Worker:
         remembered: Mamba align: the index where the state of the last step ran.
         accepted: Drafts that the last step had accepted and that no copy has made good.
         encoder: Encoder tokens.
+        claims: Per group, what each full block must hold, as far as it was asked for: the chain only grows.
     """
 
     tables: list[Blocks]
@@ -36,6 +37,10 @@ class Worker:
     remembered: int | None = None
     accepted: int = 0
     encoder: int = 0
+    claims: list[list[tuple[int, Key]]] = field(init=False, repr=False, factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self.claims = [[] for _ in self.tables]
 
 
 @define
@@ -112,6 +117,18 @@ class Shadow:
             return False
         prefix = contents[1] if spare == 0 else self.ancestor(contents[1], spare)
         return bool(prefix == chain[end - 1])
+
+    def holds_whole(self, worker: Worker, group: int, held: Blocks, first: int, end: int) -> bool:
+        """Whether the full blocks at places ``[first, end)`` are held and all intact: the fast pass, which does not say where one is not."""
+        told = worker.tables[group][first:end]
+        if told != held[first:end] or len(told) < end - first:
+            return False
+        claims = worker.claims[group]
+        if len(claims) < end:
+            chain, size = worker.chain, self.block
+            claims.extend([(group, chain[(place + 1) * size - 1]) for place in range(len(claims), end)])
+        full = self.full
+        return [full[block] for block in told] == claims[first:end]
 
     def holds_state(self, block: int, group: int, prefix: Key) -> bool:
         """Whether the block holds the state after a prefix."""

@@ -48,8 +48,10 @@ class ImplPort:
     Attributes:
         pool: The block pool.
         managers: One manager a group.
+        pool_class: What the pool is built from.
     """
 
+    pool_class: type[BlockPool] = BlockPool
     pool: BlockPool
     managers: list[SingleTypeKVCacheManager]
 
@@ -67,9 +69,9 @@ class ImplPort:
     def reset(self, config: Config) -> Observation:
         """Build pool and managers, idle."""
         self._config = config
-        self.pool = BlockPool(config.blocks, config.caching, config.tokens_per_block, profile=self.profile)
+        self.pool = self.pool_class(config.blocks, config.caching, config.tokens_per_block, profile=self.profile)
         self.managers = [
-            get_manager_for_kv_cache_spec(
+            self._manager(
                 spec_of(config, kind),
                 block_pool=self.pool,
                 enable_caching=config.caching,
@@ -81,6 +83,10 @@ class ImplPort:
         self._encodes = config.kind.kind == "cross"
         self._groups = list(range(len(self.managers)))
         return self.observe()
+
+    def _manager(self, spec: specs.KVCacheSpec, **arguments: Any) -> SingleTypeKVCacheManager:
+        """A group's manager; a port with a seeded defect builds another."""
+        return get_manager_for_kv_cache_spec(spec, **arguments)
 
     def call(self, call: Call) -> Outcome:
         """Make one call on every group's manager."""

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvwitness import impl
@@ -50,6 +50,7 @@ def test_removing_a_block_that_is_not_queued_is_rejected() -> None:
     assert queue.ids() == (0, 1)
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.sampled_from(["take", "remove", "front", "back"]), st.integers(0, 3)), max_size=40))
 def test_the_queue_does_what_a_list_would_do(operations: list[tuple[str, int]]) -> None:
     queued = blocks(6)

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvwitness import impl
@@ -61,6 +61,7 @@ def test_clearing_takes_every_key_away() -> None:
     assert [block.block_hash for block in blocks] == [None] * 3
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(0, 1)), max_size=40))
 def test_the_index_does_what_lists_of_blocks_would_do(steps: list[tuple[int, int, int]]) -> None:
     index, blocks = impl.BlockIndex(), [impl.KVCacheBlock(number) for number in range(6)]

@@ -21,7 +21,9 @@ FULL = impl.FullAttentionSpec(block_size=4)
 SLIDING = impl.SlidingWindowSpec(block_size=4, sliding_window=5)
 
 
-def build(spec: impl.KVCacheSpec = FULL, blocks: int = 10, profile: Profile = VLLM_0_16, *, caching: bool = True) -> impl.SingleTypeKVCacheManager:
+def build(
+    spec: impl.KVCacheSpec = FULL, blocks: int = 10, profile: Profile = VLLM_0_16, *, caching: bool = True
+) -> impl.SingleTypeKVCacheManager:
     pool = impl.BlockPool(blocks, enable_caching=caching, hash_block_size=4, profile=profile)
     return impl.get_manager_for_kv_cache_spec(spec, block_pool=pool, enable_caching=caching, kv_cache_group_id=0)
 
@@ -33,7 +35,7 @@ def run(manager: impl.SingleTypeKVCacheManager, request_id: str, num_tokens: int
 
 
 def hits(manager: impl.SingleTypeKVCacheManager, max_length: int) -> Any:
-    return type(manager).find_longest_cache_hit(KEYS, max_length, [0], manager.block_pool, manager.kv_cache_spec, False, 4)[0]  # noqa: FBT003
+    return type(manager).find_longest_cache_hit(KEYS, max_length, [0], manager.block_pool, manager.kv_cache_spec, False, 4)[0]
 
 
 def everything(manager: impl.SingleTypeKVCacheManager) -> Any:
@@ -79,7 +81,10 @@ def test_freed_blocks_are_reused_from_the_tail_of_the_request() -> None:
     run(manager, "a", 12)
     manager.free("a")
 
-    assert everything(manager) == (((4, 5, 3, 2, 1), (0,) * 6, manager.block_pool.snapshot()[2], manager.block_pool.snapshot()[3], ()), ({}, {}))
+    assert everything(manager) == (
+        ((4, 5, 3, 2, 1), (0,) * 6, manager.block_pool.snapshot()[2], manager.block_pool.snapshot()[3], ()),
+        ({}, {}),
+    )
     assert hits(manager, 12).ids() == (1, 2, 3)
 
 
@@ -177,6 +182,35 @@ def test_the_second_phase_alone_changes_nothing() -> None:
     assert manager.snapshot() == ({}, {})
 
 
+def test_a_request_that_runs_gets_no_blocks_in_the_second_phase() -> None:
+    manager = build()
+    for _ in range(2):
+        manager.add_local_computed_blocks("a", [], 0, 8)
+    manager.allocate_external_computed_blocks("a", 0, 8)
+
+    assert manager.snapshot() == ({}, {"a": 0})
+
+
+def test_the_second_phase_takes_blocks_once() -> None:
+    manager = build()
+    manager.add_local_computed_blocks("a", [], 0, 4)
+    manager.allocate_external_computed_blocks("a", 0, 4)
+    manager.allocate_external_computed_blocks("a", 0, 12)
+
+    assert manager.snapshot()[0] == {"a": (1,)}
+
+
+def test_blocks_that_the_hits_take_off_the_queue_are_no_room_for_external_tokens() -> None:
+    manager = build(blocks=6)
+    run(manager, "a", 8)
+    manager.free("a")
+    before = everything(manager)
+    with pytest.raises(impl.RejectedValue, match="got 4 blocks for external tokens; allowed is 3 free ones"):
+        manager.allocate_new_computed_blocks("b", hits(manager, 8), 8, 16)
+
+    assert everything(manager) == before
+
+
 def test_leading_nulls_of_a_hit_are_counted_on_the_null_block_where_the_profile_counts_them() -> None:
     manager = build(SLIDING)
     run(manager, "a", 16)
@@ -209,74 +243,6 @@ def test_a_decode_step_after_a_long_prompt_visits_no_null() -> None:
     assert (manager.req_to_blocks["a"].num_nulls, len(manager.req_to_blocks["a"].tail)) == (29, 1)
 
 
-def test_a_request_preempted_in_its_own_step_takes_its_keys_back() -> None:
-    manager = build()
-    run(manager, "a", 8)
-    manager.new_step_starts()
-    before = everything(manager)
-    manager.cache_blocks(Request("a", KEYS), 8)
-    manager.allocate_new_blocks("a", 16, 16)
-    manager.cache_blocks(Request("a", KEYS), 12)
-    manager.cache_blocks(Request("a", KEYS), 16)
-    manager.withdraw_blocks("a")
-
-    assert manager.block_pool.snapshot()[2:4] == before[0][2:4]
-    assert manager.snapshot() == ({"a": (1, 2, 3, 4)}, {"a": 2})
-    manager.withdraw_blocks("a")
-    assert manager.snapshot()[1] == {"a": 2}
-
-
-def test_withdrawal_from_a_request_that_never_published_before_leaves_no_count() -> None:
-    manager = build()
-    run(manager, "a", 8)
-    manager.withdraw_blocks("a")
-
-    assert (manager.snapshot()[1], manager.block_pool.snapshot()[3]) == ({}, {})
-
-
-def test_adopted_hits_are_not_withdrawn() -> None:
-    manager = build()
-    run(manager, "a", 8)
-    manager.new_step_starts()
-    manager.allocate_new_computed_blocks("b", hits(manager, 8), 8, 0)
-    run(manager, "b", 12)
-    manager.withdraw_blocks("b")
-
-    assert manager.snapshot()[1] == {"a": 2, "b": 2}
-    assert manager.block_pool.snapshot()[3] == {(0, "k0"): (1,), (0, "k1"): (2,)}
-
-
-def test_what_was_published_before_the_step_stays() -> None:
-    manager = build()
-    run(manager, "a", 8)
-    manager.new_step_starts()
-    before = everything(manager)
-    manager.withdraw_blocks("a")
-
-    assert everything(manager) == before
-
-
-def test_a_block_that_another_request_published_meanwhile_is_not_withdrawn() -> None:
-    manager = build(SLIDING, blocks=3)
-    run(manager, "a", 8)
-    manager.remove_skipped_blocks("a", 8)
-    run(manager, "b", 4)
-    assert manager.snapshot()[0] == {"a": (0, 2), "b": (1,)}
-    manager.withdraw_blocks("a")
-
-    assert manager.block_pool.snapshot()[3] == {(0, "k0"): (1,)}
-
-
-def test_a_request_freed_and_started_anew_takes_back_only_its_new_keys() -> None:
-    manager = build()
-    run(manager, "a", 8)
-    manager.free("a")
-    manager.allocate_new_blocks("a", 4, 4)
-    manager.withdraw_blocks("a")
-
-    assert manager.block_pool.snapshot()[3] == {(0, "k0"): (1,), (0, "k1"): (2,)}
-
-
 class Rejection(NamedTuple):
     call: Callable[[impl.SingleTypeKVCacheManager], Any]
     kind: type[Exception]
@@ -289,25 +255,15 @@ def start_with_hits(manager: impl.SingleTypeKVCacheManager, request_id: str, ext
 
 REJECTIONS = {
     "more blocks than are free": Rejection(lambda m: m.allocate_new_blocks("a", 99, 99), ValueError, "pool_exhausted"),
-    "a new request with more blocks than are free": Rejection(
-        lambda m: m.allocate_new_blocks("new", 99, 99), ValueError, "pool_exhausted"
-    ),
+    "a new request with more blocks than are free": Rejection(lambda m: m.allocate_new_blocks("new", 99, 99), ValueError, "pool_exhausted"),
     "publishing for nobody": Rejection(lambda m: m.cache_blocks(Request("new", KEYS), 4), AssertionError, "unknown_request"),
-    "publishing more than is held": Rejection(
-        lambda m: m.cache_blocks(Request("a", KEYS), 16), AssertionError, "publish_unallocated"
-    ),
+    "publishing more than is held": Rejection(lambda m: m.cache_blocks(Request("a", KEYS), 16), AssertionError, "publish_unallocated"),
     "publishing for an adopted request without blocks": Rejection(
         lambda m: m.cache_blocks(Request("marked", KEYS), 4), AssertionError, "unknown_request"
     ),
-    "publishing past the keys": Rejection(
-        lambda m: m.cache_blocks(Request("a", KEYS[:2]), 12), AssertionError, "not_enough_keys"
-    ),
-    "publishing a keyed block": Rejection(
-        lambda m: m.cache_blocks(Request("keyed", KEYS), 4), AssertionError, "block_already_keyed"
-    ),
-    "hits for a request with blocks": Rejection(
-        lambda m: start_with_hits(m, "unpublished"), AssertionError, "request_has_blocks"
-    ),
+    "publishing past the keys": Rejection(lambda m: m.cache_blocks(Request("a", KEYS[:2]), 12), AssertionError, "not_enough_keys"),
+    "publishing a keyed block": Rejection(lambda m: m.cache_blocks(Request("keyed", KEYS), 4), AssertionError, "block_already_keyed"),
+    "hits for a request with blocks": Rejection(lambda m: start_with_hits(m, "unpublished"), AssertionError, "request_has_blocks"),
     "hits for a running request": Rejection(lambda m: start_with_hits(m, "a"), AssertionError, "hits_for_running_request"),
     "an estimate with hits for a running request": Rejection(
         lambda m: m.get_num_blocks_to_allocate("a", 12, hits(m, 8), 8, 12), AssertionError, "hits_for_running_request"
@@ -326,7 +282,7 @@ REJECTIONS = {
 @pytest.mark.parametrize("name", REJECTIONS)
 def test_a_rejected_call_changes_nothing(name: str, profile: Profile) -> None:
     call, kind, reason = REJECTIONS[name]
-    manager = build(profile=profile)
+    manager = build(profile=evolve(profile, estimate_floor="raw"))
     run(manager, "a", 8)
     manager.allocate_new_blocks("a", 12, 12)
     manager.allocate_new_blocks("unpublished", 4, 4)
@@ -341,6 +297,14 @@ def test_a_rejected_call_changes_nothing(name: str, profile: Profile) -> None:
     assert rejected.value.reason == reason
     assert everything(manager) == before
     manager.block_pool.check([manager])
+
+
+def test_external_tokens_behind_too_many_hits_take_nothing_where_counts_stop_at_zero() -> None:
+    manager = build(profile=SOUND)
+    run(manager, "a", 8)
+    manager.allocate_new_computed_blocks("b", hits(manager, 8), 2, 1)
+
+    assert manager.snapshot()[0]["b"] == (1, 2)
 
 
 def test_hits_without_caching_are_rejected() -> None:
@@ -376,7 +340,7 @@ def test_a_profile_may_have_blocks_widened_by_decode_parallelism_alone() -> None
     widths = []
     for profile in (VLLM_0_16, evolve(VLLM_0_16, context_parallel="dcp")):
         pool = impl.BlockPool(4, enable_caching=True, hash_block_size=4, profile=profile)
-        widths.append(impl.FullAttentionManager(FULL, pool, True, 0, 2, 3).block_size)  # noqa: FBT003 - the seed's order
+        widths.append(impl.FullAttentionManager(FULL, pool, True, 0, 2, 3).block_size)
 
     assert widths == [24, 8]
 

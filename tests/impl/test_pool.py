@@ -218,12 +218,8 @@ REJECTIONS = {
     ),
     "publishing past the keys": Rejection(lambda pool: publish_two(pool, "k", full=2), AssertionError, "not_enough_keys"),
     "publishing from below zero": Rejection(lambda pool: publish_two(pool, "k", cached=-1), ValueError, "negative_count"),
-    "blocks that keys do not divide": Rejection(
-        lambda pool: publish_two(pool, "k", block_size=6), AssertionError, "alignment_unsupported"
-    ),
-    "blocks of several keys": Rejection(
-        lambda pool: publish_two(pool, "k", block_size=8), NotImplementedError, "invalid_configuration"
-    ),
+    "blocks that keys do not divide": Rejection(lambda pool: publish_two(pool, "k", block_size=6), AssertionError, "alignment_unsupported"),
+    "blocks of several keys": Rejection(lambda pool: publish_two(pool, "k", block_size=8), NotImplementedError, "invalid_configuration"),
 }
 
 
@@ -259,7 +255,7 @@ def test_a_pool_of_impossible_size_is_rejected(num_blocks: Any, hash_block_size:
 
 def test_events_are_rejected_as_not_implemented() -> None:
     with pytest.raises(impl.RejectedNotImplemented, match="KV events come with the hybrid part"):
-        impl.BlockPool(4, True, 4, True)  # noqa: FBT003 - the seed's order
+        impl.BlockPool(4, True, 4, True)
 
 
 @pytest.mark.parametrize(
@@ -308,13 +304,9 @@ SPOILT = {
     ),
     "a held block in the queue": Spoilt(queue_a_held_block, "free = no reference: block 1"),
     "a free block outside the queue": Spoilt(lose_a_free_block, "free = no reference: block 5"),
-    "a key that is not in the index": Spoilt(
-        lambda pool: spoil(pool, 1, block_hash="k"), "index: 2 blocks carry a key, 1 are listed"
-    ),
+    "a key that is not in the index": Spoilt(lambda pool: spoil(pool, 1, block_hash="k"), "index: 2 blocks carry a key, 1 are listed"),
     "a null block that is none": Spoilt(lambda pool: spoil(pool, 0, is_null=False), "block 0 has 0 references, queued is False"),
-    "a null block in the queue": Spoilt(
-        lambda pool: pool.free_block_queue.push_back([pool.null_block]), "null block: it is queued"
-    ),
+    "a null block in the queue": Spoilt(lambda pool: pool.free_block_queue.push_back([pool.null_block]), "null block: it is queued"),
     "a null block with references": Spoilt(lambda pool: spoil(pool, 0, ref_cnt=-1), "null block: -1 references are counted"),
     "a block set apart in the queue": Spoilt(
         lambda pool: pool.free_block_queue.push_back(pool.reserved_blocks), "set apart: block 3 is queued"

@@ -39,7 +39,8 @@ SEED: dict[type[Any], dict[str, str]] = {
     impl.CrossAttentionManager: BASE,
     impl.SinkFullAttentionManager: BASE,
     impl.BlockPool: {
-        "__init__": "self num_gpu_blocks enable_caching hash_block_size enable_kv_cache_events=False metrics_collector=None *profile=vllm-0.16",
+        "__init__": "self num_gpu_blocks enable_caching hash_block_size enable_kv_cache_events=False metrics_collector=None "
+        "*profile=vllm-0.16",
         "get_cached_block": "self block_hash kv_cache_group_ids",
         "cache_full_blocks": "self request blocks num_cached_blocks num_full_blocks block_size kv_cache_group_id",
         "get_new_blocks": "self num_blocks",
@@ -73,7 +74,7 @@ DEFINITION_ORDER = (
 
 
 def written(parameter: inspect.Parameter) -> str:
-    marks = {inspect.Parameter.VAR_KEYWORD: "**", inspect.Parameter.KEYWORD_ONLY: "*"}
+    marks: dict[Any, str] = {inspect.Parameter.VAR_KEYWORD: "**", inspect.Parameter.KEYWORD_ONLY: "*"}
     default = parameter.default
     value = "" if default is inspect.Parameter.empty else f"={getattr(default, 'name', default)}"
     return f"{marks.get(parameter.kind, '')}{parameter.name}{value}"

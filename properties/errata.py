@@ -1,0 +1,117 @@
+"""Errata: where a release's rules break a clause, and how a finding is told to be one of them.
+
+A finding is attributed by a counterfactual: the same operations, with the erratum's rules replaced by the sound ones, must hold.
+What no erratum explains in this way is a new finding.
+"""
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from kvwitness.model.profile import SOUND, Profile, with_axis_of
+from kvwitness.properties.operations import Operation
+from kvwitness.properties.replay import MakePort, Setting, replay
+from kvwitness.properties.violation import Violation
+
+CONTENTS = ("CONTENTS.CACHED", "CONTENTS.READ.OWN", "CONTENTS.READ.FREED", "CONTENTS.READ.PRESENT")
+
+
+@frozen
+class Erratum:
+    """A known departure from `sound`.
+
+    Attributes:
+        id: Its name.
+        sentence: What goes wrong, in the words of someone it happens to.
+        axes: The rules that cause it; with all of them sound it is gone.
+        clauses: The clauses that it breaks.
+    """
+
+    id: str
+    sentence: str
+    axes: tuple[str, ...]
+    clauses: tuple[str, ...]
+
+
+ERRATA = (
+    Erratum(
+        "same-step-state",
+        "A request starts from a Mamba state that another request computes in the same step.",
+        ("mamba_same_step_guard",),
+        ("MAMBA.HIT.COMPUTED", *CONTENTS),
+    ),
+    Erratum(
+        "resumed-chunk-unaligned",
+        "A resumed request ends a chunk inside a block, which is later keyed as full and holds an earlier state.",
+        ("resumed_split",),
+        CONTENTS,
+    ),
+    Erratum(
+        "tail-chunk-unaligned",
+        "With a draft model, a chunk behind the last kept position ends inside a block that is later keyed as full.",
+        ("tail_chunks",),
+        CONTENTS,
+    ),
+    Erratum(
+        "optimistic-release",
+        "Blocks are released by a length that counts unverified drafts, and are read or written after a rejection.",
+        ("release_basis",),
+        (*CONTENTS, "CONTENTS.READ.LATENT", "CONTENTS.WRITE.PRESENT", "CONTENTS.WRITE.ALONE"),
+    ),
+    Erratum(
+        "preempted-plan-keyed",
+        "A request preempted in the step that planned it leaves blocks findable that are never computed.",
+        ("preempted_in_plan",),
+        ("MAMBA.HIT.COMPUTED", *CONTENTS),
+    ),
+    Erratum(
+        "external-evicts-hit",
+        "With two groups, the blocks that one takes for external tokens are the other's hits.",
+        ("adoption",),
+        ("BOOKS.ONCE", "BOOKS.EXCLUSIVE", "BOOKS.ACCEPTED", "BOOKS.ESTIMATE", "CONTENTS.WRITE.ALONE", *CONTENTS),
+    ),
+    Erratum(
+        "drop-alignment",
+        "A sliding-window look-up under a draft model fails, or misses a hit, where the alignment is not the block size.",
+        ("sliding_draft_drop",),
+        ("BOOKS.ACCEPTED", "LIVE.HIT.FOUND"),
+    ),
+    Erratum(
+        "window-one",
+        "A window of one token reads nothing earlier, and yet a hit needs a cached block.",
+        ("sliding_window_one",),
+        ("LIVE.HIT.FOUND",),
+    ),
+    Erratum(
+        "sink-blocks-reset",
+        "With attention sinks the prefix cache can never be reset.",
+        ("sink_reservation",),
+        ("LIVE.RESET",),
+    ),
+    Erratum(
+        "align-shrink",
+        "A Mamba align request whose drafts shrink across a block's edge is rejected, or estimated below zero.",
+        ("mamba_align_shrink", "estimate_floor"),
+        ("BOOKS.ACCEPTED", "BOOKS.ESTIMATE.FLOOR"),
+    ),
+)
+"""Every erratum that a profile of ours can show; a profile has those whose axes it does not take from `sound`."""
+
+
+def errata_of(profile: Profile) -> tuple[Erratum, ...]:
+    """The errata whose rules a profile has."""
+    return tuple(erratum for erratum in ERRATA if any(getattr(profile, axis) != getattr(SOUND, axis) for axis in erratum.axes))
+
+
+def attribute(make_port: MakePort, setting: Setting, operations: Sequence[Operation], violation: Violation) -> Erratum | None:
+    """The erratum that explains a finding: with its rules sound, the same operations break nothing; None for a new finding."""
+    for erratum in errata_of(setting.profile):
+        if violation.clause not in erratum.clauses:
+            continue
+        profile = setting.profile
+        for axis in erratum.axes:
+            profile = with_axis_of(profile, axis, SOUND)
+        counterfactual = Setting(setting.config, profile, setting.strict, setting.level, setting.oracles)
+        if replay(make_port, counterfactual, operations, skip_illegal=True).violation is None:
+            return erratum
+    return None
