@@ -74,7 +74,8 @@ class _Search:
         self.violation: Violation | None = None
         self.replays = 0
         self._make_port, self._clause = make_port, clause
-        self._most, self._progress = most_replays, progress
+        # The run that was given is carried out in any case, so that there is a result.
+        self._most, self._progress = max(1, most_replays), progress
         self._tried: set[Any] = set()
 
     def accepts(self, setting: Setting, operations: tuple[Operation, ...]) -> bool:
@@ -205,7 +206,8 @@ def renamed(operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
 def _renamed(operation: Any, names: dict[str, str]) -> Operation:
     if isinstance(operation, Execute):
         return Execute({names[name]: tokens for name, tokens in sorted(operation.outputs.items()) if name in names})
-    return evolve(operation, id=names[operation.id]) if hasattr(operation, "id") else operation
+    changed: Operation = evolve(operation, id=names[operation.id]) if hasattr(operation, "id") else operation
+    return changed
 
 
 def _nth_name(number: int) -> str:

@@ -104,14 +104,28 @@ def errata_of(profile: Profile) -> tuple[Erratum, ...]:
 
 
 def attribute(make_port: MakePort, setting: Setting, operations: Sequence[Operation], violation: Violation) -> Erratum | None:
-    """The erratum that explains a finding: with its rules sound, the same operations break nothing; None for a new finding."""
-    for erratum in errata_of(setting.profile):
-        if violation.clause not in erratum.clauses:
-            continue
+    """The erratum that explains a finding: with its rules sound, the same operations break nothing; None for a new finding.
+
+    Where errata are entangled, so that mending one lets another show, the smallest set is sought that must be mended together.
+    The finding is then counted under the one that lists its clause.
+    """
+
+    def holds_with_sound(errata: Sequence[Erratum]) -> bool:
         profile = setting.profile
-        for axis in erratum.axes:
+        for axis in [axis for erratum in errata for axis in erratum.axes]:
             profile = with_axis_of(profile, axis, SOUND)
         counterfactual = Setting(setting.config, profile, setting.strict, setting.level, setting.oracles)
-        if replay(make_port, counterfactual, operations, skip_illegal=True).violation is None:
+        return replay(make_port, counterfactual, operations, skip_illegal=True).violation is None
+
+    known = errata_of(setting.profile)
+    for erratum in known:
+        if violation.clause in erratum.clauses and holds_with_sound((erratum,)):
             return erratum
-    return None
+    if not holds_with_sound(known):
+        return None
+    needed = list(known)
+    for erratum in known:
+        fewer = [other for other in needed if other is not erratum]
+        if holds_with_sound(fewer):
+            needed = fewer
+    return next((erratum for erratum in needed if violation.clause in erratum.clauses), None)

@@ -3,7 +3,7 @@
 Every driver (generator, state machine, replay, workload) speaks it; they differ only in where operations come from.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Union
 
 from attrs import field, frozen
@@ -11,6 +11,10 @@ from attrs import field, frozen
 
 def _tokens(tokens: Iterable[int]) -> tuple[int, ...]:
     return tuple(tokens)
+
+
+def _outputs(outputs: Mapping[str, Iterable[int]]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tokens) for name, tokens in outputs.items()}
 
 
 @frozen
@@ -66,9 +70,7 @@ class Execute:
         outputs: For requests that sample, their verified tokens: the accepted drafts and one more. Default: one token 0.
     """
 
-    outputs: dict[str, tuple[int, ...]] = field(
-        factory=dict, converter=lambda outputs: {name: tuple(tokens) for name, tokens in outputs.items()}
-    )
+    outputs: dict[str, tuple[int, ...]] = field(factory=dict, converter=_outputs)
 
 
 @frozen

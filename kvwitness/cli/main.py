@@ -20,6 +20,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS: dict[str, Entry] = {
+    "check": Entry("kvwitness.cli.check", "check", "Check our own implementation under everything."),
     "replay": Entry("kvwitness.cli.replay", "replay", "Replay a trace file on a port."),
 }
 """Every subcommand by its name; a new one is a line here."""

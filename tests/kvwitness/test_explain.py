@@ -49,7 +49,8 @@ def test_a_refusal_and_what_is_hit_are_told() -> None:
 
 def test_a_call_that_was_rejected_is_told() -> None:
     mamba = Config(9, 4, (Kind("mamba", mode="align", drafts=2),), drafts=2)
-    run: list[Operation] = [Start("A", (0,) * 4), Execute(), Grow("A"), Execute(), Grow("A"), Execute(), Grow("A", 3, 2), Execute(), Grow("A")]
+    decoded: list[Operation] = [Grow("A"), Execute()] * 2
+    run = [Start("A", (0,) * 4), Execute(), *decoded, Grow("A", 3, 2), Execute(), Grow("A")]
 
     assert told(mamba, run, profile="vllm-0.16")[-1] == "grow A · allocate_new_blocks ended rejected: requirement_shrinks"
 

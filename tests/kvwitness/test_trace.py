@@ -63,7 +63,8 @@ def configs(draw: st.DrawFn) -> Config:
 def traces(draw: st.DrawFn) -> Trace:
     origins = st.builds(Origin, st.sampled_from(trace.ORIGINS), clauses, st.none() | st.integers(), texts)
     steps = [Step(operation) for operation in draw(st.lists(operations, max_size=6))]
-    if steps and draw(st.booleans()):
+    expecting: bool = draw(st.booleans())
+    if steps and expecting:
         steps[-1] = Step(steps[-1].operation, draw(st.builds(Expectation, clauses, texts, st.just("contents"))))
     return Trace(draw(st.sampled_from(tuple(PROFILES))), draw(configs()), tuple(steps), draw(st.booleans()), draw(st.none() | origins))
 

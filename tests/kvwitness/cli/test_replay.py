@@ -75,6 +75,13 @@ def test_a_trace_that_holds_has_no_violation_in_json(tmp_path: Path, capsys: Cap
     assert (verdict["verdict"], verdict["violation"], verdict["expected"]) == ("held", None, None)
 
 
+def test_a_long_replay_shows_that_it_goes_on(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kvwitness.cli.replay.STEPS_BETWEEN_SIGNS", 1)
+
+    assert run(["replay", str(written(tmp_path)), "--port", "model"]) == 0
+    assert capsys.readouterr().err == "kvwitness: 1 of 2 steps\nkvwitness: 2 of 2 steps\n"
+
+
 def refused(arguments: list[str], capsys: Capture) -> str:
     assert run(["replay", *arguments]) == 2
     captured = capsys.readouterr()

@@ -1,0 +1,154 @@
+"""What a check came to, as a table, as data, and as JUnit."""
+
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from kvwitness import trace
+from kvwitness.campaign import Finding, Tally
+from kvwitness.explain import asked
+from kvwitness.model.profile import PROFILES
+from kvwitness.properties.coverage import SITUATIONS, impossible
+from kvwitness.properties.errata import errata_of
+from kvwitness.properties.run import ORACLES
+
+NOT_RUN = ("proofs", "closure")
+"""What a whole check will have one day and does not have yet."""
+
+
+def verdict_of(tally: Tally, oracle: str) -> str:
+    """What one group of clauses came to: ``held``, ``known N`` for errata met, ``FAILED N``, or ``not exercised``."""
+    failed = sum(finding.shrunk.violation.oracle == oracle for finding in tally.findings)
+    known = sum(times for times, finding in tally.errata.values() if finding.shrunk.violation.oracle == oracle)
+    if failed:
+        return f"FAILED {failed}"
+    if not tally.operations:
+        return "not exercised"
+    return f"held, known {known}" if known else "held"
+
+
+def not_exercised(tally: Tally) -> list[str]:
+    """The situations that could have come up and did not."""
+    sound = PROFILES[tally.profile].preempted_in_plan == "withdrawn"
+    never = impossible(tally.label) | (frozenset() if sound else {"preempted in plan", "put off"})
+    return [situation for situation in SITUATIONS if not tally.situations[situation] and situation not in never]
+
+
+def as_text(tallies: Sequence[Tally], *, port: str, seed: int, seconds: float, jobs: int) -> str:
+    """The whole report."""
+    total = sum(tally.operations for tally in tallies)
+    calls = sum(tally.calls for tally in tallies)
+    lines = [f"kvwitness check: {port}, seed {seed}, {total:,} steps ({calls:,} calls) in {seconds:.1f} s on {jobs} processes"]
+    for profile in dict.fromkeys(tally.profile for tally in tallies):
+        mine = [tally for tally in tallies if tally.profile == profile]
+        lines += ["", f"profile {profile}", *_table(mine), *_errata(mine, profile), *_gaps(mine)]
+    lines += ["", f"not run: {', '.join(NOT_RUN)} (not built yet); seeded defects (`kvwitness defects`)"]
+    new = sum(len(tally.findings) for tally in tallies)
+    return "\n".join([*lines, f"FAILED: {new} new findings" if new else "held: no new finding"])
+
+
+def _table(tallies: Sequence[Tally]) -> list[str]:
+    """One line a kind: steps, and a verdict for each group of clauses."""
+    rows = [["kind", "runs", "steps", *ORACLES]]
+    for tally in tallies:
+        rows.append([tally.label, f"{tally.runs:,}", f"{tally.operations:,}", *(verdict_of(tally, oracle) for oracle in ORACLES)])
+    return aligned(rows)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns of text; those of numbers to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [cell.rjust(width) if column in (1, 2) else cell.ljust(width) for column, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        lines.append("  " + "  ".join(cells).rstrip())
+    return lines
+
+
+def _errata(tallies: Sequence[Tally], profile: str) -> list[str]:
+    """The known errata that were met, each with its smallest run, and those that were not."""
+    lines = []
+    for erratum in errata_of(PROFILES[profile]):
+        met = [(tally, *tally.errata[erratum.id]) for tally in tallies if erratum.id in tally.errata]
+        if not met:
+            lines.append(f"  {erratum.id}: not met. {erratum.sentence}")
+            continue
+        tally, _, smallest = min(met, key=lambda row: len(row[2].shrunk.operations))
+        times = sum(row[1] for row in met)
+        kinds = ", ".join(row[0].label for row in met)
+        shortest = f"{len(smallest.shrunk.operations)} steps on {tally.label}"
+        lines.append(f"  {erratum.id}: met {times} times ({kinds}), {smallest.shrunk.violation.clause}, smallest {shortest}. {erratum.sentence}")
+    return ["known errata, counted apart:", *lines] if lines else []
+
+
+def _gaps(tallies: Sequence[Tally]) -> list[str]:
+    gaps = [f"  {tally.label}: {', '.join(not_exercised(tally))}" for tally in tallies if not_exercised(tally)]
+    return ["not exercised:", *gaps] if gaps else ["not exercised: nothing that could have been"]
+
+
+def as_data(tallies: Sequence[Tally], *, port: str, seed: int, seconds: float, jobs: int) -> dict[str, Any]:
+    """The report as plain data."""
+    return {
+        "port": port,
+        "seed": seed,
+        "seconds": round(seconds, 3),
+        "processes": jobs,
+        "verdict": "failed" if any(tally.findings for tally in tallies) else "held",
+        "not_run": [*NOT_RUN, "defects"],
+        "kinds": [_tally_data(tally) for tally in tallies],
+    }
+
+
+def _tally_data(tally: Tally) -> dict[str, Any]:
+    return {
+        "kind": tally.label,
+        "profile": tally.profile,
+        "runs": tally.runs,
+        "steps": tally.operations,
+        "calls": tally.calls,
+        "groups": {oracle: verdict_of(tally, oracle) for oracle in ORACLES},
+        "errata": {name: {"met": times, "smallest": finding_data(finding)} for name, (times, finding) in sorted(tally.errata.items())},
+        "findings": [finding_data(finding) for finding in tally.findings],
+        "situations": {situation: tally.situations[situation] for situation in SITUATIONS},
+        "not_exercised": not_exercised(tally),
+    }
+
+
+def finding_data(finding: Finding) -> dict[str, Any]:
+    """A finding as plain data; it holds no times, so that the same seed gives the same bytes."""
+    violation = finding.shrunk.violation
+    return {
+        "clause": violation.clause,
+        "because": violation.because,
+        "oracle": violation.oracle,
+        "run": finding.run,
+        "found_after": finding.found_after,
+        "steps": [asked(operation) for operation in finding.shrunk.operations],
+        "replays": finding.shrunk.replays,
+    }
+
+
+def as_junit(tallies: Sequence[Tally]) -> str:
+    """One test case a kind, profile and group of clauses."""
+    suite = ElementTree.Element("testsuite", name="kvwitness check")
+    for tally in tallies:
+        for oracle in ORACLES:
+            case = ElementTree.SubElement(suite, "testcase", classname=f"{tally.profile}.{tally.label}", name=oracle)
+            for finding in tally.findings:
+                if finding.shrunk.violation.oracle == oracle:
+                    violation = finding.shrunk.violation
+                    failure = ElementTree.SubElement(case, "failure", message=f"{violation.clause}: {violation.sentence}")
+                    failure.text = "\n".join([*map(asked, finding.shrunk.operations), violation.because])
+            if not tally.operations:
+                ElementTree.SubElement(case, "skipped", message="not exercised")
+    cases = suite.findall("testcase")
+    suite.set("tests", str(len(cases)))
+    suite.set("failures", str(sum(case.find("failure") is not None for case in cases)))
+    return ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def trace_of(finding: Finding, seed: int, port: str) -> trace.Trace:
+    """A finding as a trace file."""
+    shrunk = finding.shrunk
+    origin = trace.Origin("property", shrunk.violation.clause, seed, port)
+    return trace.failure_trace(shrunk.setting, shrunk.operations, shrunk.violation, origin)
