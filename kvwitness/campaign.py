@@ -25,7 +25,7 @@ from kvwitness.shrink import Shrunk, shrink
 OPERATIONS_PER_RUN = 100
 """Long enough for pressure to build up, short enough that a finding is near its start."""
 
-SHRUNK_PER_ERRATUM = 10
+SHRUNK_PER_ERRATUM = 3
 """Findings of one erratum that are made small before they are attributed; later ones are attributed as they are found."""
 
 FREE_EVERY = 4

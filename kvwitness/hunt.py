@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from attrs import field, frozen
 
-from kvwitness.model.caller import Illegal
 from kvwitness.model.kinds import Config
 from kvwitness.ports.mutant import mutant
 from kvwitness.properties.accounting import Accounting

@@ -75,17 +75,17 @@ class Event(NamedTuple):
 Protocol = Generator[Call, Any, tuple[Caller, Event]]
 
 
-def require(holds: bool, clause: str, detail: object) -> None:
-    """Raise `Illegal` where a precondition does not hold."""
+def require(holds: bool, clause: str, *got: object) -> None:
+    """Raise `Illegal` where a precondition does not hold; what was got is put into words only then."""
     if not holds:
-        raise Illegal(clause, str(detail))
+        raise Illegal(clause, " ".join(map(str, got)))
 
 
 def open_step(caller: Caller) -> Generator[Call, Any, Caller]:
     """Begin a step with the first thing that is planned in it."""
     if caller.open is not None:
         return caller
-    require(legal.depth_allows(caller.config, caller.steps), "CALLER.DEPTH", f"{len(caller.steps)} steps in flight")
+    require(legal.depth_allows(caller.config, caller.steps), "CALLER.DEPTH", len(caller.steps), "steps in flight")
     if caller.profile.mamba_same_step_guard or caller.profile.preempted_in_plan == "withdrawn":
         yield Call("new_step_starts", ())
     return evolve(caller, open=(), preempted=False, refused=False)
@@ -99,21 +99,17 @@ def close_step(caller: Caller) -> Caller:
     for planned in caller.open:
         request = requests[planned.request]
         owed = 1 + planned.drafts if planned.samples and caller.config.depth > 1 else 0
-        requests[planned.request] = evolve(
-            request, computed=planned.computed + planned.new, placeholders=request.placeholders + owed
-        )
+        requests[planned.request] = evolve(request, computed=planned.computed + planned.new, placeholders=request.placeholders + owed)
     steps = (*caller.steps, caller.open) if caller.open else caller.steps
     return evolve(caller, requests=requests, steps=steps, open=None, refused=False)
 
 
-def admit(
-    caller: Caller, name: str, chain: Sequence[Key], *, new: int, external: int, delayed: bool, encoder: int
-) -> Protocol:
+def admit(caller: Caller, name: str, chain: Sequence[Key], *, new: int, external: int, delayed: bool, encoder: int) -> Protocol:
     """Plan a new request: look up, account for external tokens, allocate, publish."""
     require(legal.is_new(caller.used, name), "CALLER.REQUEST.NEW", name)
-    require(legal.fits_length(caller.config, len(chain)), "CALLER.LENGTH", f"{len(chain)} tokens")
-    require(legal.external_is_supported(caller.config, external), "CALLER.EXTERNAL", f"{external} external tokens")
-    require(legal.encoder_fits_kind(caller.config, encoder), "CALLER.ENCODER", f"{encoder} encoder tokens")
+    require(legal.fits_length(caller.config, len(chain)), "CALLER.LENGTH", len(chain), "tokens")
+    require(legal.external_is_supported(caller.config, external), "CALLER.EXTERNAL", external, "external tokens")
+    require(legal.encoder_fits_kind(caller.config, encoder), "CALLER.ENCODER", encoder, "encoder tokens")
     keys = keys_of(chain, caller.config.tokens_per_block)
     request = Request(name, chain, keys, "preempted", 0, 0, len(chain), 0, 0, encoder)
     return (yield from _admit(caller, request, new=new, external=external, delayed=delayed))
@@ -123,9 +119,9 @@ def resume(caller: Caller, name: str, *, new: int, external: int = 0, delayed: b
     """Plan a preempted request again: as a new one whose prompt is all it knows."""
     require(legal.is_known(caller.requests, name), "CALLER.REQUEST.KNOWN", name)
     request = caller.requests[name]
-    require(legal.has_status(request, "preempted"), "CALLER.REQUEST.STATUS", f"{name}, which is {request.status}")
+    require(legal.has_status(request, "preempted"), "CALLER.REQUEST.STATUS", name, "which is", request.status)
     require(legal.nothing_in_flight(request, caller.steps), "CALLER.RESUME.JUDGED", name)
-    require(legal.external_is_supported(caller.config, external), "CALLER.EXTERNAL", f"{external} external tokens")
+    require(legal.external_is_supported(caller.config, external), "CALLER.EXTERNAL", external, "external tokens")
     request = evolve(request, computed=0, placeholders=0, accepted=0, prefill=request.num_tokens)
     return (yield from _admit(caller, request, new=new, external=external, delayed=delayed))
 
@@ -145,24 +141,18 @@ def _admit(caller: Caller, request: Request, *, new: int, external: int, delayed
     appended = yield from _allocate(caller, request, chunk, hits=hits, local=local, loaded=loaded, delayed=delayed)
     if appended is None:
         return caller, Event("refused", request.id, hits=hits)
-    planned = Planned(
-        request.id,
-        request.computed,
-        chunk,
-        0,
-        chunk == rest,
-        True,
-        (local, local + loaded),
-        appended,
-        request.encoder,
-    )
-    caller = evolve(
+    external_range = (local, local + loaded)
+    planned = Planned(request.id, request.computed, chunk, 0, chunk == rest, True, external_range, appended, request.encoder)
+    return _with_admitted(caller, request, planned), Event("loading" if delayed else "planned", request.id, planned, hits)
+
+
+def _with_admitted(caller: Caller, request: Request, planned: Planned) -> Caller:
+    return evolve(
         caller,
         requests={**caller.requests, request.id: request},
         used=caller.used | {request.id},
         open=(*(caller.open or ()), planned),
     )
-    return caller, Event("loading" if delayed else "planned", request.id, planned, hits)
 
 
 def _look_up(caller: Caller, request: Request) -> Generator[Call, Any, tuple[tuple[Blocks, ...], int]]:
@@ -186,16 +176,16 @@ def _allocate(
     release = request.computed
     if running and caller.profile.release_basis == "settled":
         release = settled_tokens(request, caller.steps)
-    yield Call("remove_skipped_blocks", (name, release,))
-    need = yield Call("get_num_blocks_to_allocate", (name, slots, hits, request.computed, main, encoder,))
+    yield Call("remove_skipped_blocks", (name, release))
+    need = yield Call("get_num_blocks_to_allocate", (name, slots, hits, request.computed, main, encoder))
     free = yield Call("get_num_free_blocks", ())
     if need > free:
         return None
     if any(hits) or loaded:
-        yield Call("allocate_new_computed_blocks", (name, hits, local, loaded,))
-    appended = yield Call("allocate_new_blocks", (name, slots, main, encoder,))
+        yield Call("allocate_new_computed_blocks", (name, hits, local, loaded))
+    appended = yield Call("allocate_new_blocks", (name, slots, main, encoder))
     if config.caching and not delayed:
-        yield Call("cache_blocks", (name, request.keys, min(main, request.num_tokens),))
+        yield Call("cache_blocks", (name, request.keys, min(main, request.num_tokens)))
     return appended  # type: ignore[no-any-return]
 
 
@@ -203,17 +193,13 @@ def grow(caller: Caller, name: str, *, new: int, drafts: int) -> Protocol:
     """Plan the next chunk or the next decode of a request that runs, or the first of one whose load has arrived."""
     require(legal.is_known(caller.requests, name), "CALLER.REQUEST.KNOWN", name)
     request = caller.requests[name]
-    require(legal.has_status(request, "running", "loaded"), "CALLER.REQUEST.STATUS", f"{name}, which is {request.status}")
-    require(legal.chunk_is_known(request, new, drafts), "CALLER.CHUNK", f"{new} tokens with {drafts} drafts for {name}")
-    require(legal.drafts_fit(caller.config, drafts), "CALLER.DRAFTS", f"{drafts} drafts")
+    require(legal.has_status(request, "running", "loaded"), "CALLER.REQUEST.STATUS", name, "which is", request.status)
+    require(legal.chunk_is_known(request, new, drafts), "CALLER.CHUNK", new, "tokens with", drafts, "drafts for", name)
+    require(legal.drafts_fit(caller.config, drafts), "CALLER.DRAFTS", drafts, "drafts")
     require(legal.planned_once(caller.open or (), name), "CALLER.STEP.ONCE", name)
     require(legal.state_row_keeps_drafts(caller.config, request, drafts, caller.steps), "CALLER.STATE-ROW", name)
-    require(
-        legal.fits_length(caller.config, request.computed + new), "CALLER.LENGTH", f"{request.computed + new} tokens"
-    )
-    require(
-        legal.split_keeps_blocks(caller.config, caller.profile, request, new), "CALLER.ALIGN.SPLIT", f"{new} tokens"
-    )
+    require(legal.fits_length(caller.config, request.computed + new), "CALLER.LENGTH", request.computed + new, "tokens")
+    require(legal.split_keeps_blocks(caller.config, caller.profile, request, new), "CALLER.ALIGN.SPLIT", new, "tokens")
     if caller.strict and request.status == "loaded":
         require(legal.may_admit(caller.open is not None and caller.preempted), "CALLER.STRICT.ADMISSION", name)
     elif caller.strict:
@@ -243,11 +229,11 @@ def execute(caller: Caller, outputs: dict[str, Sequence[Key]]) -> Generator[Call
         if request is None or not planned.samples:
             continue
         chain = outputs.get(request.id, ())
-        require(legal.outputs_fit(planned.drafts, len(chain)), "CALLER.OUTPUTS", f"{len(chain)} outputs of {request.id}")
+        require(legal.outputs_fit(planned.drafts, len(chain)), "CALLER.OUTPUTS", len(chain), "outputs of", request.id)
         request = _judged(request, planned, chain, caller.config.tokens_per_block)
         requests[request.id] = request
         if caller.config.depth > 1 and request.status == "running" and caller.config.caching:
-            yield Call("cache_blocks", (request.id, request.keys, request.computed - request.placeholders,))
+            yield Call("cache_blocks", (request.id, request.keys, request.computed - request.placeholders))
     return evolve(caller, requests=requests, steps=steps), step
 
 
@@ -272,9 +258,9 @@ def arrive(caller: Caller, name: str) -> Protocol:
     """The external tokens of a loading request are there: publish them; it waits to be planned."""
     require(legal.is_known(caller.requests, name), "CALLER.REQUEST.KNOWN", name)
     request = caller.requests[name]
-    require(legal.has_status(request, "loading"), "CALLER.REQUEST.STATUS", f"{name}, which is {request.status}")
+    require(legal.has_status(request, "loading"), "CALLER.REQUEST.STATUS", name, "which is", request.status)
     require(legal.nothing_in_flight(request, (*caller.steps, caller.open or ())), "CALLER.RESUME.JUDGED", name)
-    yield Call("cache_blocks", (name, request.keys, request.computed,))
+    yield Call("cache_blocks", (name, request.keys, request.computed))
     return evolve(caller, requests={**caller.requests, name: evolve(request, status="loaded")}), Event("arrived", name)
 
 
@@ -282,7 +268,7 @@ def preempt(caller: Caller, name: str, *, forced: bool = False) -> Protocol:
     """Take everything from a running request; it keeps its tokens and starts over later."""
     require(legal.is_known(caller.requests, name), "CALLER.REQUEST.KNOWN", name)
     request = caller.requests[name]
-    require(legal.has_status(request, "running"), "CALLER.REQUEST.STATUS", f"{name}, which is {request.status}")
+    require(legal.has_status(request, "running"), "CALLER.REQUEST.STATUS", name, "which is", request.status)
     require(legal.may_leave_plan(caller.open or (), name), "CALLER.PREEMPT.BEFORE-ADMISSION", name)
     require(forced or not caller.strict or legal.may_preempt(caller.refused), "CALLER.STRICT.PREEMPTION", name)
     caller = yield from _leave(caller, name)

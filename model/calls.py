@@ -92,6 +92,6 @@ class Observation(NamedTuple):
     free: Blocks | None
     references: tuple[int, ...] | None
     keys: tuple[tuple[int, Key] | None, ...] | None
-    index: dict[tuple[int, Key], Blocks] | None
+    index: dict[tuple[int, Key], Blocks] | None  # type: ignore[assignment]
     published: tuple[dict[str, int], ...] | None
     reserved: Blocks | None = None

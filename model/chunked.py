@@ -12,7 +12,9 @@ from kvwitness.model.table import Group, Held
 
 @clause("CHUNKED.HIT.LONGEST", level="L2", source="ChunkedLocalAttentionManager.find_longest_cache_hit")
 def look_up(group: Group, config: Config, *, num_keys: int, max_length: int, is_cached: IsCached) -> tuple[int, int]:
-    """A chunked hit is the longest aligned length whose chunk is cached up to it, a chunk's start always being one, as (null blocks, cached blocks)."""
+    """A chunked hit is the longest aligned length whose chunk is cached up to it, a chunk's start always being one, as
+    (null blocks, cached blocks).
+    """
     if max_length // group.block > num_keys:
         raise Rejection("not_enough_keys")
     length = longest_hit(

@@ -21,18 +21,14 @@ estimate = table.estimate
 
 
 @clause("CROSS.ADOPT.NONE", level="L2", source="CrossAttentionManager.allocate_new_computed_blocks")
-def adopt_hits(
-    group: Group, pool: Pool, held: Held, *, hits: Blocks, num_local_tokens: int, num_external_tokens: int
-) -> tuple[Pool, Held]:
+def adopt_hits(group: Group, pool: Pool, held: Held, *, hits: Blocks, num_local_tokens: int, num_external_tokens: int) -> tuple[Pool, Held]:
     """Cross attention adopts nothing and rejects hits."""
     if hits:
         raise Rejection("caching_unsupported")
     return pool, held
 
 
-def take_external(
-    group: Group, pool: Pool, held: Held, *, num_local_tokens: int, num_external_tokens: int
-) -> tuple[Pool, Held, Blocks]:
+def take_external(group: Group, pool: Pool, held: Held, *, num_local_tokens: int, num_external_tokens: int) -> tuple[Pool, Held, Blocks]:
     """Nothing to take: external tokens are decoder tokens."""
     return pool, held, ()
 

@@ -12,7 +12,9 @@ from kvwitness.model.table import Group, Held
 
 @clause("FULL.HIT.LONGEST", level="L2", source="FullAttentionManager.find_longest_cache_hit")
 def look_up(group: Group, config: Config, *, num_keys: int, max_length: int, is_cached: IsCached) -> tuple[int, int]:
-    """A full-attention hit is the longest aligned run of cached blocks from the start, less the last one under a draft model, as (null blocks, cached blocks)."""
+    """A full-attention hit is the longest aligned run of cached blocks from the start, less the last one under a draft
+    model, as (null blocks, cached blocks).
+    """
     length = longest_hit(
         group.kind,
         group.profile,

@@ -25,9 +25,7 @@ def usable(kind: Kind, profile: Profile, block: int, length: int, *, draft_drop:
     return all(is_cached(index) for index in range(first, end))
 
 
-def longest_hit(
-    kind: Kind, profile: Profile, block: int, *, max_length: int, alignment: int, draft_drop: bool, is_cached: IsCached
-) -> int:
+def longest_hit(kind: Kind, profile: Profile, block: int, *, max_length: int, alignment: int, draft_drop: bool, is_cached: IsCached) -> int:
     """The largest usable length in tokens that is aligned and within ``max_length``; 0 where nothing else is."""
     drops = draft_drop and kind.kind != "mamba"
     cap = max_length - block if drops else max_length

@@ -111,7 +111,8 @@ def check_config(config: Config) -> None:
     _demand(config.block_size >= 1, f"block_size {config.block_size}", "1 or more tokens", "give a positive block_size")
     _demand(config.blocks >= 2, f"blocks {config.blocks}", "2 or more (one is the null block)", "enlarge the pool")
     _demand(len(config.groups) >= 1, "no groups", "one or more groups", "name at least one kind")
-    _demand(len(set(config.groups)) == 1, "groups of different kinds", "groups of one kind", "check each kind in a configuration of its own")
+    mixed = len(set(config.groups)) > 1
+    _demand(not mixed, "groups of different kinds", "groups of one kind", "check each kind in a configuration of its own")
     _demand(config.depth >= 1, f"depth {config.depth}", "1 or more steps", "use 1 for synchronous planning")
     _demand(config.max_model_len >= 1, f"max_model_len {config.max_model_len}", "1 or more tokens", "enlarge max_model_len")
     _demand(config.drafts >= 0, f"drafts {config.drafts}", "0 or more tokens", "give a count of draft tokens")
@@ -171,7 +172,6 @@ def _check_chunked(config: Config, kind: Kind) -> None:
 
 
 def _check_mamba(config: Config, kind: Kind) -> None:
-    size = config.block_size
     _demand(kind.mode in MAMBA_MODES, f"mode {kind.mode!r}", ", ".join(MAMBA_MODES), "choose one of them")
     _demand(kind.drafts >= 0, f"mamba drafts {kind.drafts}", "0 or more blocks", "give a count of speculative blocks")
     _demand(
@@ -180,23 +180,35 @@ def _check_mamba(config: Config, kind: Kind) -> None:
         "a speculative block for every draft token",
         f"raise the group's drafts to {config.drafts}",
     )
-    if kind.mode == "align":
-        _demand(
-            1 + kind.drafts <= size,
-            f"{kind.drafts} drafts with block_size {size} in mode align",
-            "fewer drafts than the block size",
-            f"use at most {size - 1} drafts",
-        )
-        _demand(config.caching, "mode align without caching", "caching on", "use mode none")
-    if kind.mode == "none":
-        _demand(
-            size >= config.max_model_len,
-            f"block_size {size} with max_model_len {config.max_model_len} in mode none",
-            "one block for the longest request",
-            "raise block_size to max_model_len",
-        )
-    if kind.mode == "all":
-        _demand(config.drafts == 0, f"{config.drafts} draft tokens in mode all", "none: mode all keeps no state a draft", "use mode align")
+    _MODE_CHECKS[kind.mode](config, kind)
+
+
+def _check_align(config: Config, kind: Kind) -> None:
+    size = config.block_size
+    _demand(
+        1 + kind.drafts <= size,
+        f"{kind.drafts} drafts with block_size {size} in mode align",
+        "fewer drafts than the block size",
+        f"use at most {size - 1} drafts",
+    )
+    _demand(config.caching, "mode align without caching", "caching on", "use mode none")
+
+
+def _check_none(config: Config, kind: Kind) -> None:
+    size = config.block_size
+    _demand(
+        size >= config.max_model_len,
+        f"block_size {size} with max_model_len {config.max_model_len} in mode none",
+        "one block for the longest request",
+        "raise block_size to max_model_len",
+    )
+
+
+def _check_all(config: Config, kind: Kind) -> None:
+    _demand(config.drafts == 0, f"{config.drafts} draft tokens in mode all", "none: mode all keeps no state a draft", "use mode align")
+
+
+_MODE_CHECKS = {"align": _check_align, "none": _check_none, "all": _check_all}
 
 
 def _check_sink(config: Config, kind: Kind) -> None:

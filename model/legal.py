@@ -48,7 +48,9 @@ def drafts_fit(config: Config, drafts: int) -> bool:
 
 @clause("CALLER.STATE-ROW", level="caller", source="MambaManager.allocate_new_blocks")
 def state_row_keeps_drafts(config: Config, request: Request, drafts: int, steps: tuple[Step, ...]) -> bool:
-    """A Mamba request that may just have had drafts accepted is planned with a draft again: the state it continues from lies in a speculative block."""
+    """A Mamba request that may just have had drafts accepted is planned with a draft again: the state it continues from
+    lies in a speculative block.
+    """
     if config.kind.kind != "mamba" or drafts:
         return True
     return request.accepted == 0 and not any(planned.drafts for planned in in_flight_of(request.id, steps))
@@ -56,7 +58,9 @@ def state_row_keeps_drafts(config: Config, request: Request, drafts: int, steps:
 
 @clause("CALLER.EXTERNAL", level="caller", source="allocate_new_computed_blocks")
 def external_is_supported(config: Config, external: int) -> bool:
-    """External tokens are loaded only where prefix caching is on and the entries are a token's own: not for Mamba, not for cross attention."""
+    """External tokens are loaded only where prefix caching is on and the entries are a token's own: not for Mamba, not
+    for cross attention.
+    """
     return external == 0 or (config.caching and config.kind.kind not in ("mamba", "cross"))
 
 
@@ -93,7 +97,7 @@ def outputs_fit(drafts: int, outputs: int) -> bool:
 @clause("CALLER.STEP.ONCE", level="caller")
 def planned_once(open_step: Step, request: str) -> bool:
     """A step plans a request once."""
-    return all(planned.request != request for planned in open_step)
+    return request not in [planned.request for planned in open_step]
 
 
 @clause("CALLER.PREEMPT.BEFORE-ADMISSION", level="caller")
@@ -105,7 +109,7 @@ def may_leave_plan(open_step: Step, request: str) -> bool:
 @clause("CALLER.STRICT.RUNNING-FIRST", level="caller")
 def running_first(open_step: Step) -> bool:
     """Strict: running requests are planned before waiting ones."""
-    return not any(planned.admitted for planned in open_step)
+    return not any([planned.admitted for planned in open_step])
 
 
 @clause("CALLER.STRICT.ADMISSION", level="caller")
@@ -122,7 +126,9 @@ def may_preempt(refused: bool) -> bool:
 
 @clause("CALLER.ALIGN.SPLIT", level="caller", source="MambaManager.find_longest_cache_hit")
 def split_keeps_blocks(config: Config, profile: Profile, request: Request, new: int) -> bool:
-    """A Mamba align chunk ends on a block boundary, but for the one that starts at or behind the last position worth keeping a state for."""
+    """A Mamba align chunk ends on a block boundary, but for the one that starts at or behind the last position worth
+    keeping a state for.
+    """
     return aligned_chunk(config, profile, request, new) == new
 
 

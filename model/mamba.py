@@ -61,7 +61,9 @@ def num_state_blocks(group: Group, main: int) -> int:
 
 @clause("MAMBA.GROW", level="L2", source="MambaManager.allocate_new_blocks")
 def grow(group: Group, pool: Pool, held: Held, *, num_tokens: int, main: int) -> tuple[Pool, Held, Blocks]:
-    """A Mamba table grows to the block of the next running state, in mode align over null blocks and with its speculative blocks moved behind it."""
+    """A Mamba table grows to the block of the next running state, in mode align over null blocks and with its
+    speculative blocks moved behind it.
+    """
     if group.kind.mode != "align":
         return table.grow(group, pool, held, num_tokens=num_tokens + group.block * group.kind.drafts, main=main)
     required, length = num_state_blocks(group, main), len(held.blocks)
@@ -70,7 +72,7 @@ def grow(group: Group, pool: Pool, held: Held, *, num_tokens: int, main: int) ->
     if required <= length:
         return pool, held, ()
     running = required - 1 - group.kind.drafts
-    kept, moved = held.blocks + (NULL,) * (running - length), ()
+    kept, moved = held.blocks + (NULL,) * (running - length), held.blocks[:0]
     if held.allocated:
         first = length - group.kind.drafts
         moved = held.blocks[first : max(first, min(length, running))]
@@ -86,7 +88,9 @@ publish_full = table.publish_full
 
 @clause("MAMBA.RELEASE-SKIPPED", level="L2", source="MambaManager.remove_skipped_blocks")
 def release_skipped(group: Group, pool: Pool, held: Held, *, num_computed_tokens: int) -> tuple[Pool, Held]:
-    """Mamba releases the states before that of the last computed token, in mode align also the one that was copied on when the table grew."""
+    """Mamba releases the states before that of the last computed token, in mode align also the one that was copied on
+    when the table grew.
+    """
     if group.profile.mamba_release_lag == "drafts":
         num_computed_tokens -= group.kind.drafts
     pool, held = table.release_skipped(group, pool, held, num_computed_tokens=num_computed_tokens)
@@ -95,7 +99,7 @@ def release_skipped(group: Group, pool: Pool, held: Held, *, num_computed_tokens
         return pool, held
     if held.blocks[last] == NULL:
         return pool, held
-    remaining = held.blocks[:last] + (NULL,) + held.blocks[last + 1 :]
+    remaining = (*held.blocks[:last], NULL, *held.blocks[last + 1 :])
     return release(pool, (held.blocks[last],), group.profile), with_blocks(held, remaining)
 
 

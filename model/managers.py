@@ -47,8 +47,7 @@ class State:
 def initial_state(config: Config, profile: Profile) -> State:
     """An idle pool with its managers built."""
     groups = tuple(
-        Group(number, kind, config.tokens_per_block, config.blocks, config.caching, profile)
-        for number, kind in enumerate(config.groups)
+        Group(number, kind, config.tokens_per_block, config.blocks, config.caching, profile) for number, kind in enumerate(config.groups)
     )
     pool = fresh_pool(config.blocks)
     for group in groups:
@@ -74,10 +73,7 @@ def observe(state: State) -> Observation:
         state.pool.references,
         state.pool.keys,
         state.pool.index,
-        tuple(
-            {request: held.published for request, held in tables.items() if held.published is not None}
-            for tables in state.tables
-        ),
+        tuple({request: held.published for request, held in tables.items() if held.published is not None} for tables in state.tables),
         state.pool.reserved,
     )
 
@@ -100,12 +96,9 @@ def find_longest_cache_hit(state: State, keys: tuple[Key, ...], max_length: int)
     def is_cached(index: int) -> bool:
         return all((other.number, keys[index]) in pool.index for other in state.groups)
 
-    nulls, cached = RULES[group.kind.kind].look_up(
-        group, state.config, num_keys=len(keys), max_length=max_length, is_cached=is_cached
-    )
+    nulls, cached = RULES[group.kind.kind].look_up(group, state.config, num_keys=len(keys), max_length=max_length, is_cached=is_cached)
     return state, tuple(
-        (NULL,) * nulls + tuple(found(pool, other.number, key) or NULL for key in keys[nulls : nulls + cached])
-        for other in state.groups
+        (NULL,) * nulls + tuple(found(pool, other.number, key) or NULL for key in keys[nulls : nulls + cached]) for other in state.groups
     )
 
 
@@ -130,13 +123,11 @@ def get_num_blocks_to_allocate(
         tokens = encoder_tokens if group.kind.kind == "cross" else num_tokens
         held = state.tables[group.number].get(request, NOTHING)
         mine = hits[group.number] if hits else ()
-        if group.kind.kind == "mamba" and group.profile.mamba_same_step_guard:
-            if not state.published_this_step[group.number].isdisjoint(mine):
-                blocks += group.num_blocks + 1
-                continue
-        blocks += RULES[group.kind.kind].estimate(
-            group, state.pool, held, num_tokens=tokens, hits=mine, total_computed=total, main=main
-        )
+        guarded = group.kind.kind == "mamba" and group.profile.mamba_same_step_guard
+        if guarded and not state.published_this_step[group.number].isdisjoint(mine):
+            blocks += group.num_blocks + 1
+            continue
+        blocks += RULES[group.kind.kind].estimate(group, state.pool, held, num_tokens=tokens, hits=mine, total_computed=total, main=main)
     return state, blocks
 
 
@@ -144,42 +135,24 @@ def allocate_new_computed_blocks(
     state: State, request: str, hits: tuple[Blocks, ...], num_local: int, num_external: int
 ) -> tuple[State, tuple[Blocks, ...]]:
     """Adopt the hits and take blocks for external tokens; in two phases every group adopts before any takes."""
-    pool, tables = state.pool, list(state.tables)
-    taken: list[Blocks] = [()] * len(state.groups)
-
-    def adopt(group: Group, pool: Pool) -> Pool:
-        held = tables[group.number].get(request, NOTHING)
-        pool, held = RULES[group.kind.kind].adopt_hits(
-            group,
-            pool,
-            held,
-            hits=hits[group.number] if hits else (),
-            num_local_tokens=num_local,
-            num_external_tokens=num_external,
-        )
-        tables[group.number] = _put(tables[group.number], request, held)
-        return pool
-
-    def load(group: Group, pool: Pool) -> Pool:
-        held = tables[group.number].get(request, NOTHING)
-        pool, held, taken[group.number] = RULES[group.kind.kind].take_external(
-            group, pool, held, num_local_tokens=num_local, num_external_tokens=num_external
-        )
-        tables[group.number] = _put(tables[group.number], request, held)
-        return pool
-
     if state.groups[0].profile.adoption == "two_phase":
-        phases = [(adopt, group) for group in state.groups] + [(load, group) for group in state.groups]
+        order = [("adopt", group) for group in state.groups] + [("load", group) for group in state.groups]
     else:
-        phases = [(phase, group) for group in state.groups for phase in (adopt, load)]
-    for phase, group in phases:
-        pool = phase(group, pool)
+        order = [(phase, group) for group in state.groups for phase in ("adopt", "load")]
+    pool, tables, taken = state.pool, list(state.tables), [NOTHING.blocks] * len(state.groups)
+    sizes = {"num_local_tokens": num_local, "num_external_tokens": num_external}
+    for phase, group in order:
+        rules, number = RULES[group.kind.kind], group.number
+        held = tables[number].get(request, NOTHING)
+        if phase == "adopt":
+            pool, held = rules.adopt_hits(group, pool, held, hits=hits[number] if hits else (), **sizes)
+        else:
+            pool, held, taken[number] = rules.take_external(group, pool, held, **sizes)
+        tables[number] = _put(tables[number], request, held)
     return _with(state, pool, tuple(tables)), tuple(taken)
 
 
-def allocate_new_blocks(
-    state: State, request: str, num_tokens: int, main: int, encoder_tokens: int
-) -> tuple[State, tuple[Blocks, ...]]:
+def allocate_new_blocks(state: State, request: str, num_tokens: int, main: int, encoder_tokens: int) -> tuple[State, tuple[Blocks, ...]]:
     """Grow every group's table for the tokens to be computed."""
     pool, tables, appended = state.pool, list(state.tables), []
     for group in state.groups:

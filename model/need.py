@@ -12,7 +12,9 @@ from kvwitness.model.numbers import ceil_div, floor_div, maximum, round_down
 
 @clause("NEED.FIRST", level="L2", source="get_num_skipped_tokens")
 def first_needed(kind: Kind, num_computed_tokens: Any) -> Any:
-    """The skipped tokens are those left of the first that the next token reads, or of the last one whose state it continues (Mamba; -1 at the start)."""
+    """The skipped tokens are those left of the first that the next token reads, or of the last one whose state it
+    continues (Mamba; -1 at the start).
+    """
     if kind.kind == "sliding":
         return maximum(0, num_computed_tokens - kind.window + 1)
     if kind.kind == "chunked":

@@ -73,6 +73,7 @@ class Planned:
 
 Step = tuple[Planned, ...]
 
+
 def extended(chain: Any, outputs: Sequence[Key]) -> Sequence[Key]:
     """The chain with outputs behind it: a tuple, or another sequence that offers ``+`` without copying what it holds."""
     longer: Sequence[Key] = chain + tuple(outputs)

@@ -12,7 +12,9 @@ from kvwitness.model.table import Group, Held
 
 @clause("SLIDING.HIT.LONGEST", level="L2", source="SlidingWindowManager.find_longest_cache_hit")
 def look_up(group: Group, config: Config, *, num_keys: int, max_length: int, is_cached: IsCached) -> tuple[int, int]:
-    """A sliding-window hit is the longest aligned length whose window of blocks is cached, and one block more under a draft model, as (null blocks, cached blocks)."""
+    """A sliding-window hit is the longest aligned length whose window of blocks is cached, and one block more under a
+    draft model, as (null blocks, cached blocks).
+    """
     if max_length // group.block > num_keys:
         raise Rejection("not_enough_keys")
     if config.draft_model and config.hit_alignment != group.block and group.profile.sliding_draft_drop != "longest":
@@ -33,9 +35,7 @@ def _look_up_then_drop(group: Group, config: Config, *, max_length: int, is_cach
     """What releases do that align the matched run before dropping its last block: they cannot serve a match."""
     if group.profile.sliding_draft_drop != "raises":
         raise Rejection("alignment_unsupported")
-    end = matched_run_end(
-        group.kind, group.block, max_length=max_length, alignment=config.hit_alignment, is_cached=is_cached
-    )
+    end = matched_run_end(group.kind, group.block, max_length=max_length, alignment=config.hit_alignment, is_cached=is_cached)
     if end:
         raise Rejection("draft_drop_alignment")
     return 0, 0

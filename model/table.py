@@ -86,9 +86,7 @@ def estimate(group: Group, pool: Pool, held: Held, *, num_tokens: int, hits: Blo
 
 
 @clause("TABLE.ADOPT", level="L2", source="allocate_new_computed_blocks")
-def adopt_hits(
-    group: Group, pool: Pool, held: Held, *, hits: Blocks, num_local_tokens: int, num_external_tokens: int
-) -> tuple[Pool, Held]:
+def adopt_hits(group: Group, pool: Pool, held: Held, *, hits: Blocks, num_local_tokens: int, num_external_tokens: int) -> tuple[Pool, Held]:
     """A new request's table begins with null for every skipped block and the hits that are still needed, each with a reference more."""
     if held.published is not None:
         if hits:
@@ -105,9 +103,7 @@ def adopt_hits(
 
 
 @clause("TABLE.EXTERNAL", level="L2", source="allocate_new_computed_blocks")
-def take_external(
-    group: Group, pool: Pool, held: Held, *, num_local_tokens: int, num_external_tokens: int
-) -> tuple[Pool, Held, Blocks]:
+def take_external(group: Group, pool: Pool, held: Held, *, num_local_tokens: int, num_external_tokens: int) -> tuple[Pool, Held, Blocks]:
     """External tokens get fresh blocks behind the hits, none where the blocks are skipped."""
     total = num_local_tokens + num_external_tokens
     nothing_needed = num_skipped_blocks(group.kind, total, group.block) > 0 and first_needed(group.kind, total) >= total

@@ -1,7 +1,9 @@
 """The accounting oracle: after every operation the pool's books agree with its tables."""
 
+from collections.abc import Sequence
+
 from kvwitness.model import books
-from kvwitness.model.calls import Observation
+from kvwitness.model.calls import Blocks, Key, Observation
 from kvwitness.model.kinds import Config
 from kvwitness.properties.operations import Probe, Share
 from kvwitness.properties.view import View
@@ -92,15 +94,19 @@ def _is_sound(seen: Observation, num_blocks: int) -> bool:
     if len(free) != len(seen.free) or unheld - len(reserved) != len(free) or not free.isdisjoint(reserved):
         return False
     holders[0] = 1
-    if any([holders[block] for block in free]) or any([count > 1 and keys[block] is None for block, count in enumerate(holders)][1:]):
+    if any([holders[block] for block in free]) or any([count > 1 and key is None for count, key in zip(holders, keys, strict=True)]):
         return False
+    return _index_fits(keys, seen.index) and _published_fits(seen)
+
+
+def _index_fits(keys: Sequence[tuple[int, Key] | None], index: dict[tuple[int, Key], Blocks]) -> bool:
     listed = 0
-    for key, blocks in seen.index.items():
+    for key, blocks in index.items():
         listed += len(blocks)
         for block in blocks:
             if keys[block] != key:
                 return False
-    return listed == num_blocks - keys.count(None) and _published_fits(seen)
+    return listed == len(keys) - keys.count(None)
 
 
 def _published_fits(seen: Observation) -> bool:
@@ -137,19 +143,24 @@ def _explain_blocks(seen: Observation, holders: dict[int, list[str]]) -> Violati
 
 
 def _explain_block(seen: Observation, block: int, held_by: list[str]) -> Violation | None:
+    broken = _explain_holders(seen, block, held_by) if seen.tables is not None else None
+    if broken is None and seen.keys is not None and seen.index is not None:
+        key = seen.keys[block]
+        entries = [entry for entry, blocks in seen.index.items() if block in blocks]
+        if not books.is_indexed_iff_keyed(bool(entries), key is not None) or (entries and entries != [key]):
+            return Violation("BOOKS.INDEX", f"block {block} carries {key} and is listed under {entries or 'nothing'}", NAME)
+    return broken
+
+
+def _explain_holders(seen: Observation, block: int, held_by: list[str]) -> Violation | None:
     count, names = len(held_by), ", ".join(held_by) or "nobody"
     if seen.references is not None and not books.counts_holders(seen.references[block], count):
         return Violation("BOOKS.REFERENCES", f"block {block} counts {seen.references[block]} references and is held by {names}", NAME)
     if seen.free is not None and not books.is_free_iff_unheld(block in seen.free, count, block in (seen.reserved or ())):
         state = "is free" if block in seen.free else "is not free"
         return Violation("BOOKS.FREE", f"block {block} {state} and is held by {names}", NAME)
-    key = seen.keys[block] if seen.keys is not None else None
-    if seen.keys is not None and not books.is_shared_only_with_key(count, key is not None):
+    if seen.keys is not None and not books.is_shared_only_with_key(count, seen.keys[block] is not None):
         return Violation("BOOKS.EXCLUSIVE", f"block {block} carries no key and is held by {names}", NAME)
-    if seen.keys is not None and seen.index is not None:
-        entries = [entry for entry, blocks in seen.index.items() if block in blocks]
-        if not books.is_indexed_iff_keyed(bool(entries), key is not None) or (entries and entries != [key]):
-            return Violation("BOOKS.INDEX", f"block {block} carries {key} and is listed under {entries or 'nothing'}", NAME)
     return None
 
 
@@ -169,6 +180,6 @@ def _difference(before: Observation, after: Observation) -> str:
 
 
 def _explain_rest(seen: Observation) -> Violation:
-    left = [request for tables in (*(seen.tables or ()), *(seen.published or ())) for request in tables]
+    left = [request for tables in seen.tables or () for request in tables] + [name for counts in seen.published or () for name in counts]
     free = len(seen.free or ())
     return Violation("BOOKS.REST", f"no request exists, {free} blocks are free, left over: {', '.join(left) or 'no books'}", NAME)

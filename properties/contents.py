@@ -11,7 +11,7 @@ from kvwitness.model.calls import Blocks, Key
 from kvwitness.model.kinds import Config
 from kvwitness.model.request import Planned
 from kvwitness.properties.shadow import Ancestor, Record, Shadow, Worker
-from kvwitness.properties.states import StateWorker
+from kvwitness.properties.states import StateWorker, is_alone
 from kvwitness.properties.view import View
 from kvwitness.properties.violation import Violation
 
@@ -34,6 +34,7 @@ class Contents:
         self._chains: dict[str, Sequence[Key]] = {}
         self._records: deque[Record] = deque()
         self._groups = range(len(config.groups))
+        self._intact_keys: Sequence[tuple[int, Key] | None] = ()
         self._states = StateWorker(config, self._shadow) if config.kind.kind == "mamba" else None
 
     def judge(self, view: View) -> Violation | None:
@@ -78,7 +79,7 @@ class Contents:
         chains = {name: requests[name].chain for name in [planned.request for planned in record.step] if name in requests}
         rows = self._shadow.begin(record, chains)
         tables, seen = record.seen.tables or (), record.seen
-        for planned, worker in rows:
+        for planned, _ in rows:
             if planned.external[1] > planned.external[0] and planned.new:
                 yield from self._load(planned.request, planned.external, tables)
         live = [(planned, worker, self._accepted(planned, worker)) for planned, worker in rows if planned.new]
@@ -147,7 +148,7 @@ class Contents:
                     yield self._fault("CONTENTS.WRITE.PRESENT", what)
                 if not block:
                     continue
-                if held is not None and not self._is_alone(record, block):
+                if held is not None and not is_alone(record, block):
                     yield self._fault("CONTENTS.WRITE.ALONE", f"{planned.request} writes block {block}, which others hold too")
                 base = place * size
                 self._shadow.put_tokens(block, group, worker.chain, max(start, base), min(verified, base + size), base)
@@ -155,12 +156,6 @@ class Contents:
     def _held(self, record: Record, group: int, name: str) -> Blocks | None:
         """The manager's table when the step was planned; None where the request had left by then."""
         return record.seen.tables[group].get(name) if record.seen.tables is not None else None
-
-    def _is_alone(self, record: Record, block: int) -> bool:
-        seen = record.seen
-        if seen.references is None or seen.keys is None:
-            return True
-        return contents.is_written_alone(seen.references[block], seen.keys[block] is not None)
 
     def _read(self, planned: Planned, worker: Worker, accepted: int, record: Record) -> Faults:
         """The tokens from the first needed one up to the last verified one are read through the worker's table."""
@@ -202,7 +197,7 @@ class Contents:
                     yield self._fault("CONTENTS.WRITE.PRESENT", f"{planned.request} writes encoder place {place} of {list(table)}")
                     continue
                 assert block is not None
-                if not self._is_alone(record, block):
+                if not is_alone(record, block):
                     yield self._fault("CONTENTS.WRITE.ALONE", f"{planned.request} writes block {block}, which others hold too")
                 self._shadow.put_state(block, group, _encoder_tag(planned.request, place))
 
@@ -221,8 +216,13 @@ class Contents:
 
     def _judge_cached(self, keys: Sequence[tuple[int, Key] | None]) -> Faults:
         """Every key that was there when the step was planned says the truth now that it is executed."""
-        full = self._shadow.full
+        full, rewritten = self._shadow.full, self._shadow.rewritten
+        if keys is self._intact_keys and all([keys[block] is None or keys[block] == full[block] for block in rewritten]):
+            rewritten.clear()
+            return
         if all([key is None or key == known for key, known in zip(keys, full, strict=True)]):
+            self._intact_keys = keys
+            rewritten.clear()
             return
         for block, key in enumerate(keys):
             if not contents.holds_what_key_claims(key, full[block]):
@@ -244,4 +244,3 @@ def _encoder_tag(name: str, place: int) -> Key:
 def hash_name(name: str) -> int:
     """A number for a name, the same in every process."""
     return int.from_bytes(name.encode(), "big")
-

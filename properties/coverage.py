@@ -36,8 +36,8 @@ def impossible(label: str) -> frozenset[str]:
     """The situations that cannot come up for a kind, so that their absence says nothing."""
     uncached = {"hit", "external, at once", "external, delayed", "eviction", "duplicate copies", "put off"}
     table: dict[str, set[str]] = {
-        "cross": uncached | {"null prefix"},
-        "mamba-none": uncached | {"null prefix"},
+        "cross": uncached | {"null prefix", "preempted in plan"},
+        "mamba-none": uncached | {"null prefix", "preempted in plan"},
         "mamba-all": {"external, at once", "external, delayed", "draft accepted", "draft rejected"},
         "mamba-align": {"external, at once", "external, delayed"},
         "full": {"null prefix"},

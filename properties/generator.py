@@ -6,7 +6,7 @@ It looks only at what the caller knows, so the same seed gives the same operatio
 import random
 from collections.abc import Generator, Iterator
 
-from kvwitness.model.legal import aligned_chunk
+from kvwitness.model.legal import aligned_chunk, may_leave_plan, planned_once
 from kvwitness.model.request import Request, in_flight_of
 from kvwitness.properties.operations import (
     Arrive,
@@ -64,6 +64,10 @@ class Planner:
             yield Share(rng.choice(list(self._run.caller.requests)))
         elif chance < 0.06:
             yield Reset(force=self._may_force())
+        elif chance < 0.12 and not self._run.caller.strict:
+            running = [request.id for request in self._run.caller.requests.values() if request.status == "running"]
+            if running:
+                yield Preempt(rng.choice(running))
 
     def _may_force(self) -> bool:
         """A forced reset needs every request to be running or preempted, so that preempting them empties the pool."""
@@ -76,8 +80,12 @@ class Planner:
 
     def _step(self) -> Iterator[Operation]:
         preempted = False
+        if not self._run.caller.strict and self._rng.random() < 0.2:
+            yield from self._admissions()
         running = [request for request in self._run.caller.requests.values() if request.status == "running"]
         for request in running:
+            if not planned_once(self._run.caller.open or (), request.id):
+                continue
             if self._rng.random() < 0.12 or not self._can_grow(request.id):
                 continue
             preempted |= yield from self._grow(request.id)
@@ -100,13 +108,21 @@ class Planner:
             yield operation
             if not run.caller.refused:
                 return preempted
-            candidates = [other for other in run.caller.requests.values() if other.status == "running"]
+            candidates = self._victims()
+            if not candidates:
+                return preempted
             victim = candidates[-1] if rng.random() < 0.6 else rng.choice(candidates)
             yield Preempt(victim.id)
             preempted = True
             if victim.id == name:
                 return True
         return preempted
+
+    def _victims(self) -> list[Request]:
+        """Who may be preempted now, in order of admission."""
+        caller = self._run.caller
+        planned = caller.open or ()
+        return [other for other in caller.requests.values() if other.status == "running" and may_leave_plan(planned, other.id)]
 
     def _growth(self, request: Request) -> Grow | None:
         """A chunk of the prefill, or a decode with some drafts."""

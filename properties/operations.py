@@ -4,7 +4,6 @@ Every driver (generator, state machine, replay, workload) speaks it; they differ
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Union
 
 from attrs import field, frozen
 
@@ -115,7 +114,7 @@ class Reset:
     force: bool = False
 
 
-Operation = Union[Start, Resume, Grow, Close, Execute, Arrive, Preempt, Free, Probe, Share, Reset]
+Operation = Start | Resume | Grow | Close | Execute | Arrive | Preempt | Free | Probe | Share | Reset
 
 NAMES: dict[str, type[Operation]] = {
     "start": Start,

@@ -72,6 +72,7 @@ class Shadow:
         blocks: The contents of every block, by id.
         full: The ``(group, prefix)`` that a block is known by once it is full or holds a state, by id.
         workers: The requests that the worker knows.
+        rewritten: The blocks whose contents changed since the cached ones were judged.
     """
 
     block: int
@@ -79,9 +80,11 @@ class Shadow:
     blocks: list[Contents | None]
     full: list[tuple[int, Key] | None]
     workers: dict[str, Worker] = field(factory=dict)
+    rewritten: set[int] = field(factory=set)
 
     def spoil(self, block: int) -> None:
         """Make a block garbage."""
+        self.rewritten.add(block)
         self.blocks[block] = None
         self.full[block] = None
 
@@ -90,6 +93,7 @@ class Shadow:
         if prefix is None:
             self.spoil(block)
         else:
+            self.rewritten.add(block)
             self.blocks[block] = (group, prefix, 0)
             self.full[block] = (group, prefix)
 
@@ -104,6 +108,7 @@ class Shadow:
             return
         if end <= start and before is not None and before[2] == slot:
             return
+        self.rewritten.add(block)
         self.blocks[block] = (group, chain[end - 1], end - base)
         self.full[block] = (group, chain[end - 1]) if end - base == self.block else None
 

@@ -16,8 +16,7 @@ def kind_label(config: Config) -> str:
 
 def random_config(rng: random.Random, label: str) -> Config:
     """A configuration of a kind; the same generator state gives the same one."""
-    config = _MAKERS[label](rng)
-    return config
+    return _MAKERS[label](rng)
 
 
 def _pool(rng: random.Random) -> int:

@@ -136,13 +136,19 @@ class StateWorker:
                 yield Violation("CONTENTS.WRITE.PRESENT", what, NAME)
             if not block:
                 continue
-            seen = record.seen
-            if held is not None and seen.references is not None and seen.keys is not None:
-                if not contents.is_written_alone(seen.references[block], seen.keys[block] is not None):
-                    yield Violation("CONTENTS.WRITE.ALONE", f"{planned.request} writes block {block}, which others hold too", NAME)
+            if held is not None and not is_alone(record, block):
+                yield Violation("CONTENTS.WRITE.ALONE", f"{planned.request} writes block {block}, which others hold too", NAME)
             self._shadow.put_state(block, group, prefix)
 
 
 def _held(record: Record, group: int, name: str) -> Blocks | None:
     """The manager's table when the step was planned; None where the request had left by then."""
     return record.seen.tables[group].get(name) if record.seen.tables is not None else None
+
+
+def is_alone(record: Record, block: int) -> bool:
+    """Whether a written block has one holder, or a key that says what it must contain, as far as the port shows it."""
+    seen = record.seen
+    if seen.references is None or seen.keys is None:
+        return True
+    return contents.is_written_alone(seen.references[block], seen.keys[block] is not None)

@@ -58,9 +58,11 @@ def kinds_called(kind: str | None) -> tuple[str, ...]:
 @click.option("--profile", type=click.Choice(list(PROFILES)), help="The rules in force; sound and then vllm-0.16 if left out.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed makes the same runs.")
 @click.option("--for", "seconds", type=Duration(), help=f"How long; {DEFAULT_SECONDS:.0f}s if left out.")
-@click.option("--steps", type=click.IntRange(min=1), help="How many steps for each kind and profile, instead of a time; the output is then the same each time.")
+@click.option("--steps", type=click.IntRange(min=1), help="Steps for each kind and profile, instead of a time.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes; one a core if left out.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("kvwitness-failures"), show_default=True, help="Where new findings are written.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("kvwitness-failures"), show_default=True, help="Folder for new findings."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--junit", type=click.Path(path_type=Path), help="Write a JUnit file too.")
 def check(

@@ -22,6 +22,7 @@ class Entry(NamedTuple):
 COMMANDS: dict[str, Entry] = {
     "check": Entry("kvwitness.cli.check", "check", "Check our own implementation under everything."),
     "replay": Entry("kvwitness.cli.replay", "replay", "Replay a trace file on a port."),
+    "workload": Entry("kvwitness.cli.workload", "workload", "Serve a production trace on a port and judge every step."),
 }
 """Every subcommand by its name; a new one is a line here."""
 

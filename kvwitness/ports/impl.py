@@ -167,9 +167,7 @@ class ImplPort:
 
     def _call_allocate_new_blocks(self, request: str, num_tokens: int, main: int, encoder_tokens: int) -> tuple[Blocks, ...]:
         tokens = encoder_tokens if self._encodes else num_tokens
-        return tuple(
-            [tuple([block.block_id for block in manager.allocate_new_blocks(request, tokens, main)]) for manager in self.managers]
-        )
+        return tuple([tuple([block.block_id for block in manager.allocate_new_blocks(request, tokens, main)]) for manager in self.managers])
 
     def _call_cache_blocks(self, request: str, keys: tuple[Key, ...], num_tokens: int) -> None:
         hashed = HashedTokens(request, keys)

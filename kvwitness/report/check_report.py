@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from kvwitness import trace
 from kvwitness.campaign import Finding, Tally
@@ -49,20 +49,16 @@ def as_text(tallies: Sequence[Tally], *, port: str, seed: int, seconds: float, j
 
 def _table(tallies: Sequence[Tally]) -> list[str]:
     """One line a kind: steps, and a verdict for each group of clauses."""
-    rows = [["kind", "runs", "steps", *ORACLES]]
-    for tally in tallies:
-        rows.append([tally.label, f"{tally.runs:,}", f"{tally.operations:,}", *(verdict_of(tally, oracle) for oracle in ORACLES)])
-    return aligned(rows)
+    verdicts = [[verdict_of(tally, oracle) for oracle in ORACLES] for tally in tallies]
+    rows = [[tally.label, f"{tally.runs:,}", f"{tally.operations:,}", *row] for tally, row in zip(tallies, verdicts, strict=True)]
+    return aligned([["kind", "runs", "steps", *ORACLES], *rows])
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Columns of text; those of numbers to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [cell.rjust(width) if column in (1, 2) else cell.ljust(width) for column, (cell, width) in enumerate(zip(row, widths, strict=True))]
-        lines.append("  " + "  ".join(cells).rstrip())
-    return lines
+    formats = [f"{{:{'>' if column in (1, 2) else '<'}{width}}}" for column, width in enumerate(widths)]
+    return ["  " + "  ".join(map(str.format, formats, row)).rstrip() for row in rows]
 
 
 def _errata(tallies: Sequence[Tally], profile: str) -> list[str]:
@@ -76,8 +72,8 @@ def _errata(tallies: Sequence[Tally], profile: str) -> list[str]:
         tally, _, smallest = min(met, key=lambda row: len(row[2].shrunk.operations))
         times = sum(row[1] for row in met)
         kinds = ", ".join(row[0].label for row in met)
-        shortest = f"{len(smallest.shrunk.operations)} steps on {tally.label}"
-        lines.append(f"  {erratum.id}: met {times} times ({kinds}), {smallest.shrunk.violation.clause}, smallest {shortest}. {erratum.sentence}")
+        shortest = f"{smallest.shrunk.violation.clause}, smallest {len(smallest.shrunk.operations)} steps on {tally.label}"
+        lines.append(f"  {erratum.id}: met {times} times ({kinds}), {shortest}. {erratum.sentence}")
     return ["known errata, counted apart:", *lines] if lines else []
 
 
@@ -130,21 +126,21 @@ def finding_data(finding: Finding) -> dict[str, Any]:
 
 def as_junit(tallies: Sequence[Tally]) -> str:
     """One test case a kind, profile and group of clauses."""
-    suite = ElementTree.Element("testsuite", name="kvwitness check")
+    suite = ET.Element("testsuite", name="kvwitness check")
     for tally in tallies:
         for oracle in ORACLES:
-            case = ElementTree.SubElement(suite, "testcase", classname=f"{tally.profile}.{tally.label}", name=oracle)
+            case = ET.SubElement(suite, "testcase", classname=f"{tally.profile}.{tally.label}", name=oracle)
             for finding in tally.findings:
                 if finding.shrunk.violation.oracle == oracle:
                     violation = finding.shrunk.violation
-                    failure = ElementTree.SubElement(case, "failure", message=f"{violation.clause}: {violation.sentence}")
+                    failure = ET.SubElement(case, "failure", message=f"{violation.clause}: {violation.sentence}")
                     failure.text = "\n".join([*map(asked, finding.shrunk.operations), violation.because])
             if not tally.operations:
-                ElementTree.SubElement(case, "skipped", message="not exercised")
+                ET.SubElement(case, "skipped", message="not exercised")
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))
     suite.set("failures", str(sum(case.find("failure") is not None for case in cases)))
-    return ElementTree.tostring(suite, encoding="unicode") + "\n"
+    return ET.tostring(suite, encoding="unicode") + "\n"
 
 
 def trace_of(finding: Finding, seed: int, port: str) -> trace.Trace:

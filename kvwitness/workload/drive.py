@@ -1,13 +1,16 @@
 """Serving a workload on a port to its end, or to the first clause that breaks."""
 
+import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from attrs import frozen
 
 from kvwitness.model.kinds import Config, Kind
 from kvwitness.model.numbers import ceil_div
 from kvwitness.model.profile import Profile
+from kvwitness.ports.resolve import PortError
 from kvwitness.properties.port import Port
 from kvwitness.properties.violation import Violation
 from kvwitness.workload.chain import WorkloadKeys
@@ -15,6 +18,9 @@ from kvwitness.workload.judging import StepRun
 from kvwitness.workload.serving import Limits, Serving, refuse_oversized
 from kvwitness.workload.tally import Tally
 from kvwitness.workload.trace_file import Workload
+
+Say = Callable[[str], None]
+"""Is told how far a replay is."""
 
 SECONDS_BETWEEN_SIGNS = 5.0
 """Time after which a long replay shows that it goes on."""
@@ -80,15 +86,36 @@ def serve(
     *,
     refined_steps: int,
     level: str = "L3",
-    say: Callable[[str], None] | None = None,
+    say: Say | None = None,
 ) -> Served:
     """Serve the workload; ``say`` is told now and then how far it is.
 
     Raises:
         TraceError: A request can never fit the pool.
     """
+    with no_garbage_collection():
+        return _serve(port, config, profile, workload, limits, refined_steps, level, say)
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Let nobody look for cycles: every look at a large pool makes thousands of values, and none of them is in one."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _serve(
+    port: Port, config: Config, profile: Profile, workload: Workload, limits: Limits, refined_steps: int, level: str, say: Say | None
+) -> Served:
     keys = WorkloadKeys([arrival.prompt for arrival in workload.arrivals], workload.previous)
     run = StepRun(port, config, profile, keys, refined_steps=refined_steps, level=level)
+    if run.seen.tables is None:
+        raise PortError("got a port that shows no tables; allowed is one whose tables can be judged; offer them in observe()")
     serving, tally = Serving(run, workload, limits), Tally()
     started = told = time.perf_counter()
     violation: Violation | None = None

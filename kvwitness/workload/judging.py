@@ -63,6 +63,7 @@ class StepRun(Run):
             self._refresh()
         view = self.view = self.perform(operation)
         self.num_operations += 1
+        self._compared += 1
         if ends_step:
             self.operations.clear()
             return self._judge_step(view)
@@ -79,7 +80,10 @@ class StepRun(Run):
         return self._judge_state([])
 
     def _refresh(self) -> None:
-        self.seen = self.port.observe()
+        seen = self.port.observe()
+        if seen != self.seen:
+            # An unchanged state stays the same object, so that the oracles see at once that nothing changed.
+            self.seen = seen
         self.num_looks += 1
         self._is_stale = False
 
@@ -92,7 +96,6 @@ class StepRun(Run):
                 self._taken.update(blocks)
         if self._refinement is not None:
             self._calls += view.calls
-            self._compared += 1
         free = self.port.call(COUNT_FREE).value
         return self._accounting.judge_calls(view, free) or self._judge_liveness(view)
 

@@ -3,7 +3,7 @@
 from attrs import define
 
 from kvwitness.model.request import Planned, Step
-from kvwitness.properties.operations import Free, Preempt, Resume, Start
+from kvwitness.properties.operations import Execute, Free, Preempt, Resume, Start
 from kvwitness.properties.view import View
 from kvwitness.workload.judging import StepRun
 
@@ -22,7 +22,7 @@ class Tally:
         resumed_tokens: Tokens that these had to have again.
         resumed_hit_tokens: How many of them a look-up found.
         computed_tokens: Tokens computed, drafts included.
-        output_tokens: Tokens sampled by the requests that finished.
+        output_tokens: Tokens sampled, accepted drafts included.
         evictions: Keys lost because their block was handed out again.
         preemptions: Requests preempted.
         refused_admissions: Admissions refused, each attempt counted.
@@ -55,7 +55,8 @@ class Tally:
     def note(self, run: StepRun, view: View) -> None:
         """Count an operation that was carried out."""
         operation, event = view.operation, view.event
-        if view.executed is not None:
+        if isinstance(operation, Execute) and view.executed is not None:
+            self.output_tokens += sum(map(len, operation.outputs.values()))
             self._note_step(run, view, view.executed)
         elif isinstance(operation, Start | Resume):
             if event.planned is None:
@@ -84,8 +85,6 @@ class Tally:
         for planned in step:
             self.computed_tokens += planned.new
             self.drafts += planned.drafts
-            if planned.samples:
-                self.output_tokens += 1
             if not planned.admitted and planned.new > 1 + planned.drafts:
                 self.later_chunks += 1
         seen = view.before

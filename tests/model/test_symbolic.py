@@ -109,18 +109,6 @@ def test_a_term_comes_to_what_the_numbers_come_to(name: str) -> None:
     agree()
 
 
-def test_a_term_with_an_unknown_left_over_has_no_value() -> None:
-    first, second = terms.integers("first", "second")
-
-    with pytest.raises(ValueError, match="got a term that comes to second"):
-        terms.value_of(first + second, first=0)
-
-
-def test_a_number_is_its_own_value() -> None:
-    assert terms.value_of(7) == 7
-    assert terms.value_of(numbers.maximum(2, 3), n=1) == 3
-
-
 def test_a_symbolic_condition_without_a_choice_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numbers, "_symbolic_choice", [])
 

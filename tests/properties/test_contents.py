@@ -1,0 +1,124 @@
+"""The contents oracle alone: every clause about reads, writes and keys can fail, and the one that fails is named."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+
+from kvwitness.model.calls import Call, Outcome
+from kvwitness.model.clauses import REGISTRY
+from kvwitness.model.kinds import Config, Kind
+from kvwitness.model.managers import apply
+from kvwitness.model.profile import SOUND, VLLM_0_16, Profile
+from kvwitness.properties.operations import Execute, Free, Grow, Operation, Start
+from tests.properties.ports import Change, Changed, answering, first_broken, with_table
+
+FULL = Config(8, 2, (Kind("full"),), max_model_len=16)
+KEYLESS = Config(8, 2, (Kind("full"),), caching=False, max_model_len=16)
+TIGHT = Config(4, 2, (Kind("full"),), caching=False, max_model_len=16)
+STATES = Config(4, 2, (Kind("mamba", mode="align"),), max_model_len=16)
+
+
+def giving(request: str, blocks: tuple[int, ...], *, after: str, at: int = 1) -> Change:
+    """After the ``at``-th call of a name, the request's table is this one."""
+
+    def change(port: Changed, call: Call, outcome: Outcome) -> None:
+        if call.name == after and port.made.count(after) == at:
+            port.state = with_table(port.state, request, blocks)
+
+    return change
+
+
+def allocating_nothing(port: Changed, call: Call, outcome: Outcome) -> Outcome | None:
+    if call.name != "allocate_new_blocks":
+        return None
+    port.state = with_table(port.state, "A", ())
+    return Outcome("ok", ((),))
+
+
+def publishing_one_token_early(port: Changed, call: Call, outcome: Outcome) -> None:
+    if call.name == "cache_blocks":
+        port.state, _ = apply(port.state, Call(call.name, (*call.arguments[:2], call.arguments[2] + 1)))
+
+
+class Fault(NamedTuple):
+    """A port's fault, and the run that shows it."""
+
+    change: Change | None
+    config: Config
+    operations: Sequence[Operation]
+    because: str
+    profile: Profile = SOUND
+
+
+HIT: tuple[Operation, ...] = (
+    Start("A", (0, 0)),
+    Start("B", (1, 1)),
+    Execute(),
+    Free("A"),
+    Free("B"),
+    Start("C", (0, 0, 0)),
+    Execute(),
+)
+"""A computes block 1, B block 2, and C hits block 1."""
+
+FAULTS = {
+    "CONTENTS.READ.PRESENT": Fault(answering("find_longest_cache_hit", ((0,),), at=3), FULL, HIT, "C reads place 0 of its table [0, "),
+    "CONTENTS.READ.OWN": Fault(answering("find_longest_cache_hit", ((2,),), at=3), FULL, HIT, "C reads place 0 in block 2"),
+    "CONTENTS.READ.LATENT": Fault(
+        giving("A", (0,), after="remove_skipped_blocks", at=2),
+        KEYLESS,
+        (Start("A", (0, 0)), Execute(), Grow("A"), Execute()),
+        "A reads place 0 in block 1, which it no longer holds",
+    ),
+    "CONTENTS.READ.FREED": Fault(
+        giving("A", (0,), after="remove_skipped_blocks", at=2),
+        TIGHT,
+        (Start("A", (0, 0)), Execute(), Grow("A"), Start("B", (1, 1, 1, 1)), Execute()),
+        "A reads place 0 in block 1, which holds prefix",
+    ),
+    "MAMBA.HIT.COMPUTED": Fault(
+        None,
+        STATES,
+        (Start("A", (0, 0)), Start("B", (0, 0, 1)), Execute()),
+        "B starts from the state of prefix 2 at place 0 in block 1, which holds garbage: this same step computes it",
+        VLLM_0_16,
+    ),
+    "CONTENTS.WRITE.PRESENT": Fault(
+        allocating_nothing, KEYLESS, (Start("A", (0, 0)), Execute()), "A writes place 0: worker's block None, manager's None"
+    ),
+    "CONTENTS.WRITE.ALONE": Fault(
+        giving("B", (1,), after="allocate_new_blocks", at=2),
+        KEYLESS,
+        (Start("A", (0,)), Start("B", (1,)), Execute()),
+        "A writes block 1, which others hold too",
+    ),
+    "CONTENTS.CACHED": Fault(
+        publishing_one_token_early,
+        FULL,
+        (Start("A", (0, 0, 0), new=1), Execute()),
+        "block 1 carries the key of prefix 2 and holds prefix 1 up to slot 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_port_at_fault_breaks_the_clause_that_says_so(name: str) -> None:
+    fault = FAULTS[name]
+    port = Changed(fault.change).follow(fault.profile)
+    violation = first_broken(port, fault.config, fault.operations, "contents", profile=fault.profile)
+
+    assert violation is not None
+    assert (violation.clause, violation.oracle) == (name, "contents")
+    assert fault.because in violation.because
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_without_the_fault_nothing_breaks(name: str) -> None:
+    fault = FAULTS[name]
+
+    assert first_broken(Changed(), fault.config, fault.operations, "contents") is None
+
+
+def test_every_clause_of_the_contents_can_fail() -> None:
+    assert set(FAULTS) == {name for name in REGISTRY if name.startswith("CONTENTS.") or name == "MAMBA.HIT.COMPUTED"}
