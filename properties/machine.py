@@ -157,9 +157,14 @@ class Machine(RuleBasedStateMachine):
         self.do(digits.one_of(moves.interruptable(self.caller)))
 
     @rule(number=NUMBERS)
-    def step(self, number: int) -> None:
-        """What a planner does in one step: the running requests, then waiting and new ones, then the worker; most operations for one draw."""
+    def steps(self, number: int) -> None:
+        """One step of a planner, or a few in a row: most operations for one draw."""
         digits = Digits.spread(number)
+        for _ in range(digits.between(1, 3)):
+            self._step(digits)
+
+    def _step(self, digits: Digits) -> None:
+        """What a planner does: the running requests, then waiting and new ones, then the worker, then what happens meanwhile."""
         for request in moves.growable(self.caller):
             if not digits.chance(6):
                 self._plan(request.id, digits)

@@ -14,7 +14,7 @@ from kvwitness.workload.report import Report
 from kvwitness.workload.serving import Limits
 from kvwitness.workload.trace_file import read_workload
 
-BLOCKS: dict[Name, int] = {"full": 3000, "sliding": 1000, "chunked": 1000, "mamba": 300}
+BLOCKS: dict[Name, int] = {"full": 3000, "sliding": 700, "chunked": 700, "mamba": 100}
 """The kinds that are served, each with a pool that a trace of long prompts puts under pressure with the other defaults."""
 
 EXIT_CODES = {"held": HELD, "failed": FAILED, "undecided": UNDECIDED}

@@ -73,10 +73,9 @@ def _groups_apart(look_up: LookUp, asked: dict[str, Any]) -> Hits:
     return tuple(look_up(**{**asked, "kv_cache_group_ids": [group]})[0] for group in asked["kv_cache_group_ids"])
 
 
-def _last_key_only(look_up: LookUp, asked: dict[str, Any]) -> Hits:
-    """Only the last block of a hit is looked up, and the blocks before it are taken from wherever they were last."""
-    hits = look_up(**asked)
-    return tuple(BlockTable(hit.null_block, hit.num_nulls, [*hit.tail[:-2], hit.tail[-1], hit.tail[-2]]) if len(hit.tail) > 1 else hit for hit in hits)
+def _out_of_order(look_up: LookUp, asked: dict[str, Any]) -> Hits:
+    """The last two blocks of a hit stand in each other's place."""
+    return tuple(BlockTable(hit.null_block, hit.num_nulls, [*hit.tail[:-2], *hit.tail[:-3:-1]]) for hit in look_up(**asked))
 
 
 def _width_forgotten(look_up: LookUp, asked: dict[str, Any]) -> Hits:
@@ -96,20 +95,21 @@ def _narrower(spec: Any) -> Any:
 _DRAFTED = ("full", "sliding", "sink")
 _CACHING = ("full", "sliding", "chunked", "mamba-all", "mamba-align", "sink")
 _STATES = ("mamba-all", "mamba-align")
+_MISPLACED = ("LIVE.HIT.KEYED", "LIVE.HIT.NULLS", "LIVE.HIT.CAP", "LIVE.HIT.FOUND")
 
 DEFECTS = (
     in_look_up("draft-block-kept", _draft_block_kept, _DRAFTED, ("FULL.HIT.LONGEST", "SLIDING.HIT.LONGEST")),
-    in_look_up("draft-drops-twice", _draft_drops_twice, _DRAFTED, ("LIVE.HIT.FOUND",), "K20"),
+    in_look_up("draft-drops-twice", _draft_drops_twice, _DRAFTED, ("LIVE.HIT.FOUND", "LIVE.HIT.CAP"), "K20"),
     in_look_up("sliding-run-short", _run_short, ("sliding",), ("LIVE.HIT.NULLS", "SLIDING.HIT.LONGEST")),
     in_look_up("sliding-draft-run-short", _draft_run_short, ("sliding",), ("LIVE.HIT.NULLS", "SLIDING.HIT.LONGEST"), "K23"),
-    in_look_up("prompt-covered", _prompt_covered, _CACHING, ("LIVE.HIT.CAP",)),
+    in_look_up("prompt-covered", _prompt_covered, _CACHING, ("LIVE.HIT.CAP", *_LONGEST)),
     in_look_up("alignment-loop-missing", _unaligned, ("full", "sliding", *_STATES), ("LIVE.HIT.CAP",)),
-    in_look_up("null-prefix-missing", _nulls_missing, ("sliding", "chunked", *_STATES), ("LIVE.HIT.KEYED", "LIVE.HIT.FOUND")),
-    in_look_up("null-prefix-short", _null_short, ("sliding", "chunked", *_STATES), ("LIVE.HIT.KEYED", "LIVE.HIT.FOUND")),
+    in_look_up("null-prefix-missing", _nulls_missing, ("sliding", "chunked", *_STATES), _MISPLACED),
+    in_look_up("null-prefix-short", _null_short, ("sliding", "chunked", *_STATES), _MISPLACED),
     in_look_up("chunk-end-unseen", _chunk_end_unseen, ("chunked",), ("LIVE.HIT.NULLS",)),
     in_look_up("hit-only-from-the-front", _only_from_the_front, ("sliding", "chunked", *_STATES), ("LIVE.HIT.FOUND",), "K52"),
     in_look_up("groups-looked-up-apart", _groups_apart, ("full", "sliding", *_STATES), ("LIVE.HIT.COVERED",), "K33"),
-    in_look_up("hit-out-of-order", _last_key_only, ("full", "sliding", "chunked", "sink"), ("LIVE.HIT.KEYED",), "K13"),
+    in_look_up("hit-out-of-order", _out_of_order, ("full", "sliding", "chunked", "sink"), ("LIVE.HIT.KEYED",)),
     in_look_up("context-parallel-forgotten", _width_forgotten, ("full",), ("LIVE.HIT.CAP", "LIVE.HIT.FOUND"), "K26"),
 )
 """The defects of this file, in the order of reports."""

@@ -87,8 +87,8 @@ class _SpeculativeForgotten(MambaManager):
         self.num_speculative_blocks = 0
 
 
-class _DraftsNotMoved(MambaManager):
-    """In mode align the running state stays where it is and the draft blocks are appended in a wrong order."""
+class _DraftsReversed(MambaManager):
+    """In mode align the draft blocks are moved in reverse order."""
 
     def _take_out(self, request_id: str, place: int, num_blocks: int) -> list[KVCacheBlock]:
         return super()._take_out(request_id, place, num_blocks)[::-1]
@@ -100,7 +100,7 @@ _READ = ("CONTENTS.READ.PRESENT", "CONTENTS.READ.FREED")
 
 DEFECTS = (
     in_manager("same-step-guard-missing", _GuardMissing, _STATES, ("MAMBA.ESTIMATE", "MAMBA.HIT.COMPUTED"), "K36"),
-    in_manager("same-step-guard-stays", _GuardStays, _STATES, ("LIVE.REFUSAL",), "K66"),
+    in_manager("same-step-guard-stays", _GuardStays, _STATES, ("LIVE.REFUSAL", "MAMBA.ESTIMATE"), "K66"),
     in_manager("state-freed-before-copy", _FreedBeforeCopy, _STATES, (*_READ, *_RELEASE)),
     in_manager("source-state-freed-at-once", _SourceFreedAtOnce, ("mamba-align",), (*_READ, *_RELEASE)),
     in_manager("rejected-drafts-released", _RejectedDraftsCount, ("mamba-align",), (*_READ, *_RELEASE), "K55"),
@@ -109,6 +109,6 @@ DEFECTS = (
     in_manager("shrinking-drafts-raise", _ShrinkingRaises, ("mamba-align",), ("BOOKS.ACCEPTED",), "K57"),
     in_manager("running-mark-missing", _MarkMissing, ("mamba-align",), ("BOOKS.ESTIMATE", "MAMBA.ESTIMATE"), "K64"),
     in_manager("speculative-blocks-forgotten", _SpeculativeForgotten, ("mamba-none", "mamba-all"), ("MAMBA.ESTIMATE", "MAMBA.GROW"), "K77"),
-    in_manager("draft-blocks-reversed", _DraftsNotMoved, ("mamba-align",), ("MAMBA.GROW",), "K60"),
+    in_manager("draft-blocks-reversed", _DraftsReversed, ("mamba-align",), ("MAMBA.GROW",), "K60"),
 )
 """The defects of this file, in the order of reports."""

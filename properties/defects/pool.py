@@ -156,7 +156,7 @@ class _ResetHeld(BlockPool):
         return True
 
 
-class _ResetForgetsKeys(BlockPool):
+class _ResetForgetsNothing(BlockPool):
     """A reset reports success and leaves everything findable."""
 
     def reset_prefix_cache(self) -> bool:
@@ -184,19 +184,19 @@ _NULLING = ("sliding", "chunked", "mamba-all", "mamba-align")
 _ALL = ("full", "sliding", "chunked", "mamba-none", "mamba-all", "mamba-align", "cross", "sink")
 
 DEFECTS = (
-    in_pool("touch-forgotten", _TouchForgotten, _CACHING, ("BOOKS.REFERENCES", "BOOKS.ESTIMATE")),
-    in_pool("touch-leaves-queued", _TouchLeavesQueued, _CACHING, ("BOOKS.FREE",)),
-    in_pool("stale-key-after-eviction", _KeyStaysOnBlock, _CACHING, ("BOOKS.INDEX",), "K12"),
+    in_pool("touch-forgotten", _TouchForgotten, _CACHING, ("BOOKS.REFERENCES", "BOOKS.ESTIMATE", "BOOKS.ONCE")),
+    in_pool("touch-leaves-queued", _TouchLeavesQueued, _CACHING, ("BOOKS.FREE", "BOOKS.ONCE")),
+    in_pool("stale-key-after-eviction", _KeyStaysOnBlock, _CACHING, ("BOOKS.INDEX", "BOOKS.ACCEPTED"), "K12"),
     in_pool("stale-entry-after-eviction", _EntryStaysInIndex, _CACHING, ("BOOKS.INDEX",), "K13"),
-    in_pool("queued-twice", _QueuedTwice, _CACHING, ("BOOKS.QUEUE",), "K01"),
-    in_pool("null-queued", _NullQueued, _ALL, ("BOOKS.NULL",), "K11"),
+    in_pool("queued-twice", _QueuedTwice, _CACHING, ("BOOKS.QUEUE", "BOOKS.FREE"), "K01"),
+    in_pool("null-queued", _NullQueued, _ALL, ("BOOKS.NULL", "BOOKS.REST"), "K11"),
     in_pool("null-count-drifts", _NullDrifts, _NULLING, ("TABLE.RELEASE-SKIPPED", "MAMBA.RELEASE-SKIPPED", "TABLE.FREE"), "K10"),
     in_pool("keyed-reused-first", _KeyedReusedFirst, _CACHING, ("POOL.RELEASE",), "K14"),
     in_pool("released-for-others", _ReleasedForOthers, _CACHING, ("BOOKS.REFERENCES",), "K70"),
     in_pool("key-cut-short", _KeyCutShort, _CACHING, ("LIVE.HIT.KEYED",), "K40"),
-    in_pool("reset-while-held", _ResetHeld, _CACHING, ("LIVE.RESET",)),
-    in_pool("reset-forgets-nothing", _ResetForgetsKeys, _CACHING, ("POOL.RESET",), "K92"),
-    in_pool("sink-blocks-handed-out", _SinkHandedOut, ("sink",), ("BOOKS.FREE",)),
+    in_pool("reset-while-held", _ResetHeld, _CACHING, ("LIVE.RESET", "BOOKS.EXCLUSIVE")),
+    in_pool("reset-forgets-nothing", _ResetForgetsNothing, _CACHING, ("POOL.RESET",), "K92"),
+    in_pool("sink-blocks-handed-out", _SinkHandedOut, ("sink",), ("BOOKS.FREE", "BOOKS.REST", "POOL.TAKE")),
     in_pool("sink-never-resets", _SinkUnaccounted, ("sink",), ("LIVE.RESET",), "K08"),
 )
 """The defects of this file, in the order of reports."""

@@ -12,7 +12,7 @@ DEFECTS = (
         "A request may start from a state that another request computes in the same step.",
         "mamba_same_step_guard",
         _STATES,
-        ("MAMBA.HIT.COMPUTED", "CONTENTS.CACHED"),
+        ("MAMBA.HIT.COMPUTED", "CONTENTS.READ.OWN", "CONTENTS.CACHED"),
         "K36",
     ),
     in_rule(
@@ -49,7 +49,7 @@ DEFECTS = (
         "rule-one-phase-adoption",
         "A group takes blocks for external tokens before the next one has referenced its hits.",
         "adoption",
-        ("full", "sliding", "sink"),
+        ("sliding", "sink"),
         ("BOOKS.ONCE", "BOOKS.EXCLUSIVE", "BOOKS.ESTIMATE", "CONTENTS.CACHED"),
         "K05",
     ),
