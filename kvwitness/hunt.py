@@ -40,7 +40,7 @@ class Budget:
 
     runs: int = 600
     runs_alone: int = 60
-    replays: int = 250
+    replays: int = 200
     seed: int = 0
 
 
@@ -139,9 +139,7 @@ def _oracle(name: str, run: Run, config: Config) -> Oracle:
     return Liveness(config) if name == "liveness" else Refinement(config, run.profile)
 
 
-def _told(
-    make_port: MakePort, setting: Setting, operations: Sequence[Operation], kill: Kill, budget: Budget
-) -> tuple[Kill, int | None]:
+def _told(make_port: MakePort, setting: Setting, operations: Sequence[Operation], kill: Kill, budget: Budget) -> tuple[Kill, int | None]:
     """The kill as a replay tells it, which looks after every call, and the steps that are left after shrinking."""
     replayed = replay(make_port, setting, operations)
     violation, steps = replayed.violation, replayed.operations
@@ -158,9 +156,7 @@ def hunt_named(name: str, budget: Budget, kinds: Sequence[str] = ()) -> Hunted:
     return hunt(defect_named(name), budget, kinds)
 
 
-def hunt_all(
-    defects: Sequence[Defect], budget: Budget, kinds: Sequence[str], jobs: int, done: Callable[[Hunted], object]
-) -> list[Hunted]:
+def hunt_all(defects: Sequence[Defect], budget: Budget, kinds: Sequence[str], jobs: int, done: Callable[[Hunted], object]) -> list[Hunted]:
     """Hunt several defects, shared out among processes, in the order given; ``done`` is told of each as it ends."""
     found = {}
     for hunted in _results(defects, budget, kinds, jobs):

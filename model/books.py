@@ -10,7 +10,7 @@ def counts_holders(references: int, holders: int) -> bool:
     return references == holders
 
 
-@clause("BOOKS.FREE", level="L0", source="BlockPool.free_blocks, BlockPool.get_new_blocks")
+@clause("BOOKS.FREE", level="L0", source="BlockPool.free_blocks, BlockPool.get_new_blocks, BlockPool.get_num_free_blocks")
 def is_free_iff_unheld(free: bool, holders: int, set_apart: bool) -> bool:
     """A block is in the free queue exactly if nobody holds it and it is neither null nor set apart."""
     return free == (holders == 0 and not set_apart)
@@ -53,7 +53,7 @@ def counts_what_is_held(published: int, table: Blocks | None) -> bool:
     return published <= len(table or ()) and (table is not None or published == 0)
 
 
-@clause("BOOKS.REST", level="L0", source="free")
+@clause("BOOKS.REST", level="L0", source="free, SingleTypeKVCacheManager.__init__")
 def is_at_rest(observation: Observation) -> bool:
     """When every request is freed, all blocks are back and no request has books."""
     if observation.free is None or observation.references is None:

@@ -59,7 +59,7 @@ def num_state_blocks(group: Group, main: int) -> int:
     return ceil_div(main, group.block) + group.kind.drafts  # type: ignore[no-any-return]
 
 
-@clause("MAMBA.GROW", level="L2", source="MambaManager.allocate_new_blocks")
+@clause("MAMBA.GROW", level="L2", source="MambaManager.allocate_new_blocks, MambaManager.__init__")
 def grow(group: Group, pool: Pool, held: Held, *, num_tokens: int, main: int) -> tuple[Pool, Held, Blocks]:
     """A Mamba table grows to the block of the next running state, in mode align over null blocks and with its
     speculative blocks moved behind it.

@@ -190,7 +190,7 @@ def free(state: State, request: str) -> tuple[State, None]:
     return _with(state, pool, tuple(tables)), None
 
 
-@clause("STEP.WITHDRAWN", level="L2", source="cache_blocks")
+@clause("STEP.WITHDRAWN", level="L2", source="cache_blocks, new_step_starts")
 def withdraw_blocks(state: State, request: str) -> tuple[State, None]:
     """What a request published in the step that preempts it is withdrawn: it will not be computed."""
     pool, tables = state.pool, list(state.tables)

@@ -10,7 +10,7 @@ from kvwitness.model.kinds import Kind
 from kvwitness.model.numbers import ceil_div, floor_div, maximum, round_down
 
 
-@clause("NEED.FIRST", level="L2", source="get_num_skipped_tokens")
+@clause("NEED.FIRST", level="L2", source="get_num_skipped_tokens, SlidingWindowManager.__init__, ChunkedLocalAttentionManager.__init__")
 def first_needed(kind: Kind, num_computed_tokens: Any) -> Any:
     """The skipped tokens are those left of the first that the next token reads, or of the last one whose state it
     continues (Mamba; -1 at the start).

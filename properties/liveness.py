@@ -33,7 +33,7 @@ class Liveness:
         if view.event.kind == "refused":
             return self._judge_refusal(view)
         if isinstance(view.operation, Reset) and view.event.kind == "reset":
-            idle = not any(view.after.tables or ())
+            idle = not any(any(table) for tables in view.after.tables or () for table in tables.values())
             if not liveness.idle_reset_succeeds(idle, view.event.done):
                 state = "no request holds a block" if idle else "requests hold blocks"
                 return Violation("LIVE.RESET", f"{state} and the reset returned {view.event.done}", NAME)

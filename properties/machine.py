@@ -3,9 +3,9 @@
 Every rule draws one integer and decodes it, since what the framework costs, it costs for each draw.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from attrs import fields
 from hypothesis import strategies
@@ -16,15 +16,19 @@ from kvwitness.model.profile import Profile
 from kvwitness.properties import moves
 from kvwitness.properties.digits import Digits
 from kvwitness.properties.operations import Close, Operation, Preempt, Probe, Reset, Share
+from kvwitness.properties.port import Port
 from kvwitness.properties.replay import MakePort, Setting, replay
 from kvwitness.properties.run import Run
 from kvwitness.properties.situations import random_config
 from kvwitness.properties.violation import Violation
 
+RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Any])
+
 # Up to 24 bits Hypothesis draws evenly; above, it prefers small numbers.
 NUMBERS = strategies.integers(0, 2**24 - 1)
 SITUATIONS = strategies.integers(0, 2**12 - 1)
 OPERATIONS_BETWEEN_RESETS = 20
+FREE_ONE_IN = 4
 PROMPTS_REMEMBERED = 6
 
 
@@ -53,11 +57,11 @@ def told(operation: Operation) -> str:
     ('probe tokens=(1, 2)', 'reset')
     """
     values = [(attribute, getattr(operation, attribute.name)) for attribute in fields(type(operation))]
-    arguments = [f"{attribute.name}={value!r}" for attribute, value in values if value != attribute.default and value != {}]
+    arguments = [f"{attribute.name}={value!r}" for attribute, value in values if value not in (attribute.default, {})]
     return " ".join([type(operation).__name__.lower(), *arguments])
 
 
-def when(allowed: Any) -> Any:
+def when(allowed: Callable[[Caller], object]) -> Callable[[RuleFunction], RuleFunction]:
     """A rule's precondition: what the caller knows must allow it."""
     return precondition(lambda machine: bool(allowed(machine.caller)))
 
@@ -66,7 +70,7 @@ class Machine(RuleBasedStateMachine):
     """A run on a port, one rule an operation; `machine_for` binds it to a kind, a port and a profile."""
 
     label: ClassVar[str]
-    make_port: ClassVar[MakePort]
+    make_port: ClassVar["staticmethod[[Profile], Port]"]
     profile: ClassVar[Profile]
 
     def __init__(self) -> None:
@@ -97,8 +101,8 @@ class Machine(RuleBasedStateMachine):
 
     @initialize(number=SITUATIONS)
     def situation(self, number: int) -> None:
-        """Choose sizes, and for one run in four a caller that keeps to no planner's order."""
-        self._setting = Setting(random_config(Random(number), self.label), self.profile, strict=number % 4 != 3)
+        """Choose sizes, and for one run in ``FREE_ONE_IN`` a caller that keeps to no planner's order."""
+        self._setting = Setting(random_config(Random(number), self.label), self.profile, strict=number % FREE_ONE_IN != FREE_ONE_IN - 1)
         self._run = Run(self.make_port(self.profile), self._setting.config, self.profile, strict=self._setting.strict)
 
     def do(self, operation: Operation) -> None:

@@ -18,6 +18,7 @@ class Capabilities:
         calls: The calls it answers.
         observes: The parts of an observation it fills.
         level: The strongest conformance level it can be held to.
+        missing: What it does not offer, each with the reason.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Capabilities:
     calls: frozenset[str]
     observes: frozenset[str] = frozenset(Observation._fields)
     level: str = "L3"
+    missing: tuple[str, ...] = ()
 
 
 class Port(Protocol):

@@ -124,7 +124,7 @@ class Shadow:
         return bool(prefix == chain[end - 1])
 
     def holds_whole(self, worker: Worker, group: int, held: Blocks, first: int, end: int) -> bool:
-        """Whether the full blocks at places ``[first, end)`` are held and all intact: the fast pass, which does not say where one is not."""
+        """Whether the full blocks at places ``[first, end)`` are held and all intact: a fast pass that does not say which is not."""
         told = worker.tables[group][first:end]
         if told != held[first:end] or len(told) < end - first:
             return False

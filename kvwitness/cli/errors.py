@@ -27,6 +27,13 @@ def bad_input() -> tuple[type[Exception], ...]:
     return TraceError, PortError, ConfigError, Illegal
 
 
+def undecided() -> tuple[type[Exception], ...]:
+    """The exceptions whose text says why there can be no verdict."""
+    from kvwitness.vllm.loader import ReleaseError
+
+    return (ReleaseError,)
+
+
 def exit_code_of(command: Callable[[], object]) -> int:
     """Run a command; whatever it raises becomes an exit code and a text on stderr."""
     try:
@@ -51,10 +58,13 @@ def exit_code_of(command: Callable[[], object]) -> int:
 
 
 def _told(error: Exception) -> int:
-    """Bad input in one line; anything else is a fault of kvwitness, and no verdict."""
+    """Bad input, or why there can be no verdict, in one line; anything else is a fault of kvwitness, and no verdict."""
     if isinstance(error, bad_input()):
         click.echo(f"kvwitness: {' '.join(str(error).split())}", err=True)
         return BAD_INPUT
+    if isinstance(error, undecided()):
+        click.echo(f"kvwitness: {' '.join(str(error).split())}", err=True)
+        return UNDECIDED
     traceback.print_exception(error)
     click.echo("kvwitness: a fault of its own, see above; there is no verdict", err=True)
     return UNDECIDED

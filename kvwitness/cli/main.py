@@ -23,6 +23,8 @@ COMMANDS: dict[str, Entry] = {
     "check": Entry("kvwitness.cli.check", "check", "Check our own implementation under everything."),
     "replay": Entry("kvwitness.cli.replay", "replay", "Replay a trace file on a port."),
     "workload": Entry("kvwitness.cli.workload", "workload", "Serve a production trace on a port and judge every step."),
+    "defects": Entry("kvwitness.cli.defects", "defects", "Hunt seeded defects: do the checks catch what they must?"),
+    "get": Entry("kvwitness.cli.get", "get", "Fetch the sources of vLLM releases ahead of their use."),
 }
 """Every subcommand by its name; a new one is a line here."""
 

@@ -18,6 +18,9 @@ FORMS = {
     "impl": "our own implementation",
     "py:module:Class": "a class that is built with a profile and has the methods of kvwitness.properties.port.Port",
     "mutant:NAME": "our own implementation with a seeded defect",
+    "vllm": "the managers of the installed vLLM",
+    "vllm==X": "those of a release, whose sources are fetched once",
+    "vllm:PATH": "those of a checkout or fork",
 }
 """Every form that a port's name can have, with what it stands for."""
 
@@ -42,6 +45,7 @@ def resolve(name: str) -> MakePort:
 
     Raises:
         PortError: There is none, or it is no port.
+        ReleaseError: It is a release of vLLM that cannot be fetched or loaded.
     """
     form, _, rest = name.partition(":")
     if name in OWN:
@@ -49,6 +53,8 @@ def resolve(name: str) -> MakePort:
         return make
     if form == "mutant" and rest:
         return _mutant(rest)
+    if name == "vllm" or name.startswith(("vllm==", "vllm:")):
+        return _own("kvwitness.vllm.opening", "make_vllm", name)(name)  # type: ignore[no-any-return]
     module, _, class_name = rest.partition(":")
     if form == "py" and module and class_name:
         return _guarded(_class(module, class_name, name), name)

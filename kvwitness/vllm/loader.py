@@ -98,7 +98,7 @@ class Release:
         except ReleaseError:
             raise
         except Exception as error:
-            told = f"{type(error).__name__}: {' '.join(str(error).replace(self._private, '').split())}"
+            told = f"{type(error).__name__}: {' '.join(str(error).replace(f'{self._private}.', '').split())}"
             raise ReleaseError(f"{self.label} cannot load {name} ({told}): a name is missing or moved") from error
         for attribute in attributes:
             if not hasattr(module, attribute):
@@ -114,11 +114,23 @@ class Release:
             return found
         parent, _, last = name.rpartition(".")
         holder = self._module(parent) if parent else None
-        is_real = REAL.fullmatch(name) is not None and self._path(name).is_file()
-        module = self._real(name) if is_real else self._put(name, stand_in_module(name))
+        module = self._real(name) if self._is_real(name) else self._put(name, stand_in_module(name))
         if holder is not None:
             setattr(holder, last, module)
         return module
+
+    def _is_real(self, name: str) -> bool:
+        """Whether a module is loaded as it is.
+
+        Raises:
+            ReleaseError: It must be, and the release does not have it.
+        """
+        if REAL.fullmatch(name) is None:
+            return False
+        path = self._path(name)
+        if not path.is_file() and not path.with_suffix("").is_dir():
+            raise ReleaseError(f"{self.label} imports {name} and does not have it: it is missing or moved")
+        return path.is_file()
 
     def _put(self, name: str, module: types.ModuleType) -> types.ModuleType:
         self.modules[name] = module

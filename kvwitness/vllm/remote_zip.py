@@ -77,7 +77,7 @@ class RangedFile(io.RawIOBase):
 def read_members(file: io.RawIOBase | io.BufferedIOBase, prefixes: Iterable[str], suffix: str) -> Iterator[tuple[str, bytes]]:
     """The members whose names begin and end so, in the order in which they stand in the file."""
     wanted = tuple(prefixes)
-    with zipfile.ZipFile(file) as archive:  # type: ignore[arg-type]
+    with zipfile.ZipFile(file) as archive:
         members = [member for member in archive.infolist() if member.filename.startswith(wanted) and member.filename.endswith(suffix)]
         for member in sorted(members, key=lambda each: each.header_offset):
             yield member.filename, archive.read(member)

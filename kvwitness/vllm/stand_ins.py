@@ -16,7 +16,9 @@ class StandInError(TypeError):
 
 def _is_decorated(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
     """Whether a call looks like a decorator's: one function or class and nothing else."""
-    return len(arguments) == 1 and not keywords and isinstance(arguments[0], (types.FunctionType, type, classmethod, staticmethod, property))
+    return (
+        len(arguments) == 1 and not keywords and isinstance(arguments[0], (types.FunctionType, type, classmethod, staticmethod, property))
+    )
 
 
 class StandInMeta(ABCMeta):
@@ -89,7 +91,10 @@ def _attribute(owner: str, name: str) -> Any:
 class StandInModule(types.ModuleType):
     """A module that has whatever is asked of it."""
 
-    __path__: typing.ClassVar[list[str]] = []
+    def __init__(self, name: str) -> None:
+        """A module that may have submodules."""
+        super().__init__(name)
+        self.__path__ = []
 
     def __getattr__(self, name: str) -> Any:
         """A stand-in, the same one each time."""

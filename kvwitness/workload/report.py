@@ -106,7 +106,8 @@ class Report:
         broken = self.served.violation
         if broken is None:
             return []
-        return [f"{broken.clause}: {broken.sentence}", f"at {self.served.where}", f"because {broken.because}", f"seen by {broken.oracle}", ""]
+        reason = f"because {broken.because}"
+        return [f"{broken.clause}: {broken.sentence}", f"at {self.served.where}", reason, f"seen by {broken.oracle}", ""]
 
     def _last_line(self) -> str:
         broken = self.served.violation

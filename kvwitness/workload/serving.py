@@ -37,9 +37,6 @@ class Serving:
     A step plans running requests first, in the order of their admission: a prefill's next chunk or a decode within the token budget.
     Where one is refused, the last running one is preempted and waits in front; a step that preempted admits nobody.
     Otherwise waiting requests are admitted until the budget, the number of running requests or the pool ends it.
-
-    Attributes:
-        num_finished: Requests that have sampled all their tokens.
     """
 
     def __init__(self, run: Run, workload: Workload, limits: Limits) -> None:
@@ -50,7 +47,6 @@ class Serving:
         self._running: list[str] = []
         self._budget = 0
         self._plans_nothing = True
-        self.num_finished = 0
 
     def operations(self) -> Iterator[Operation]:
         """Operations until every request is served; each must be applied before the next is asked for.
@@ -110,14 +106,14 @@ class Serving:
 
     def _admit(self) -> Iterator[Operation]:
         """Admit from the front of the queue until one is refused."""
-        caller_of, limits = self._run, self._limits
-        while self._waiting and self._budget > 0 and len(self._running) < limits.max_running:
+        run, most = self._run, self._limits.max_running
+        while self._waiting and self._budget > 0 and len(self._running) < most:
             name = self._waiting[0]
-            if name in caller_of.caller.requests:
+            if name in run.caller.requests:
                 yield Resume(name, self._budget)
             else:
                 yield Start(name, (self._arrivals[name].prompt.number,), self._budget)
-            plan = caller_of.caller.open or ()
+            plan = run.caller.open or ()
             if not plan or plan[-1].request != name:
                 if not self._running:
                     self._refuse_for_good(name)
@@ -145,7 +141,6 @@ class Serving:
             request = requests[name]
             if request.outputs and request.outputs >= self._arrivals[name].output_tokens:
                 yield Free(name)
-                self.num_finished += 1
             else:
                 stay.append(name)
         self._running = stay

@@ -31,6 +31,7 @@ SPECS: Mapping[str, type[specs.KVCacheSpec]] = {
 """The spec that each label's manager is built from."""
 
 LOOK_UP_PARAMETERS = tuple(inspect.signature(SingleTypeKVCacheManager.find_longest_cache_hit).parameters)
+"""The names of the seed's parameters, for callers that pass them by position."""
 
 
 @frozen
@@ -74,9 +75,7 @@ class Defect:
         return self.profile is not SOUND
 
 
-def in_manager(
-    name: str, mixin: type[SingleTypeKVCacheManager], kinds: tuple[str, ...], clauses: tuple[str, ...], mechanism: str = ""
-) -> Defect:
+def in_manager(name: str, mixin: type[Any], kinds: tuple[str, ...], clauses: tuple[str, ...], mechanism: str = "") -> Defect:
     """A defect whose class stands in front of each kind's manager; its docstring is the sentence."""
     managers = {SPECS[kind]: _in_front(mixin, spec_manager_map[SPECS[kind]]) for kind in kinds}
     return Defect(name, _sentence(mixin), kinds, clauses, Parts(managers=managers), mechanism)
@@ -102,14 +101,14 @@ def _sentence(documented: object) -> str:
     return " ".join((inspect.getdoc(documented) or "").split())
 
 
-def _in_front(mixin: type[SingleTypeKVCacheManager], manager: type[SingleTypeKVCacheManager]) -> type[SingleTypeKVCacheManager]:
+def _in_front(mixin: type[Any], manager: type[SingleTypeKVCacheManager]) -> type[SingleTypeKVCacheManager]:
     return type(manager.__name__, (mixin, manager), {})
 
 
 def _looking_up(wrong: WrongLookUp, manager: type[SingleTypeKVCacheManager]) -> type[SingleTypeKVCacheManager]:
-    def find_longest_cache_hit(cls: type[SingleTypeKVCacheManager], *arguments: Any, **named: Any) -> Hits:
-        right: Any = super(broken, cls).find_longest_cache_hit  # type: ignore[safe-super]
+    right: Any = manager.find_longest_cache_hit
+
+    def find_longest_cache_hit(cls: type, *arguments: Any, **named: Any) -> Hits:
         return wrong(right, {**dict(zip(LOOK_UP_PARAMETERS, arguments, strict=False)), **named})
 
-    broken = type(manager.__name__, (manager,), {"find_longest_cache_hit": classmethod(find_longest_cache_hit)})
-    return broken
+    return type(manager.__name__, (manager,), {"find_longest_cache_hit": classmethod(find_longest_cache_hit)})

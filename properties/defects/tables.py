@@ -201,8 +201,16 @@ DEFECTS = (
     in_manager("unverified-published", _UnverifiedPublished, _CACHING, ("CONTENTS.CACHED", "TABLE.PUBLISH")),
     in_manager("prompt-published-at-once", _PromptPublished, _CACHING, ("CONTENTS.CACHED", "TABLE.PUBLISH")),
     in_manager("decode-not-published", _NothingPublished, _CACHING, ("TABLE.PUBLISH",), "K59"),
-    in_manager("caching-off-publishes", _CachingOffPublishes, ("full", "sliding", "chunked", "mamba-none", "cross"), ("TABLE.GROW", "MAMBA.GROW"), "K90"),
-    in_manager("external-one-more", _ExternalOneMore, ("full", "sliding", "sink"), ("BOOKS.ESTIMATE", "BOOKS.ACCEPTED", "TABLE.ADOPT"), "K58"),
+    in_manager(
+        "caching-off-publishes",
+        _CachingOffPublishes,
+        ("full", "sliding", "chunked", "mamba-none", "cross"),
+        ("TABLE.GROW", "MAMBA.GROW"),
+        "K90",
+    ),
+    in_manager(
+        "external-one-more", _ExternalOneMore, ("full", "sliding", "sink"), ("BOOKS.ESTIMATE", "BOOKS.ACCEPTED", "TABLE.ADOPT"), "K58"
+    ),
     in_manager("common-prefix-counts-one-less", _OneRequestUncounted, ("full", "sink"), ("LIVE.COMMON",), "K85"),
 )
 """The defects of this file, in the order of reports."""

@@ -22,7 +22,7 @@ ESTIMATE = ["get_num_blocks_to_allocate", "get_num_free_blocks"]
 ADOPT = "allocate_new_computed_blocks"
 GROW = "allocate_new_blocks"
 PUBLISH = "cache_blocks"
-CACHED_FIVE = (Start("A", FIVE), Execute(), Free("A"))
+CACHED_FIVE: tuple[Operation, ...] = (Start("A", FIVE), Execute(), Free("A"))
 
 
 def last_of(operations: Sequence[Operation], config: Config = FULL, profile: Profile = SOUND, *, strict: bool = True) -> View:
@@ -94,7 +94,7 @@ def test_external_tokens_that_the_hit_has_are_not_loaded() -> None:
 
 
 def test_a_delayed_load_allocates_and_publishes_only_on_arrival() -> None:
-    loading = [Start("A", FIVE, external=4, delayed=True)]
+    loading: list[Operation] = [Start("A", FIVE, external=4, delayed=True)]
     admitted, arrived = last_of(loading), last_of([*loading, Execute(), Arrive("A")])
 
     assert names(admitted)[-4:] == [*ESTIMATE, ADOPT, GROW]
@@ -136,7 +136,7 @@ def test_a_decode_publishes_no_draft_and_looks_ahead_for_the_draft_model() -> No
 
 @pytest.mark.parametrize(("profile", "released"), [(SOUND, 5), (VLLM_0_16, 7)], ids=["settled", "optimistic"])
 def test_release_goes_by_the_length_that_the_profile_says(profile: Profile, released: int) -> None:
-    operations = [Start("A", FIVE), Execute(), Grow("A", 2, 1), Close(), Grow("A", 2, 1)]
+    operations: list[Operation] = [Start("A", FIVE), Execute(), Grow("A", 2, 1), Close(), Grow("A", 2, 1)]
     view = last_of(operations, AHEAD, profile)
 
     assert call_of(view, RELEASE).arguments == ("A", released)
@@ -157,7 +157,7 @@ def test_rejected_drafts_no_longer_count_as_computed() -> None:
     assert (request.computed, request.num_tokens, request.accepted, request.placeholders) == (6, 7, 0, 0)
 
 
-PRESSED = [Start("A", (0, 0)), Start("B", (1,)), Execute(), Grow("B", 1), Grow("A", 1), Preempt("B")]
+PRESSED: list[Operation] = [Start("A", (0, 0)), Start("B", (1,)), Execute(), Grow("B", 1), Grow("A", 1), Preempt("B")]
 TIGHT = Config(3, 2, (Kind("full"),), max_model_len=16)
 
 
@@ -191,7 +191,7 @@ def test_a_preempted_request_is_resumed_like_a_new_one_with_all_that_it_knows() 
 
 
 def test_a_forced_reset_frees_every_running_request_first() -> None:
-    planned = [Start("A", FIVE), Start("B", (1,)), Execute()]
+    planned: list[Operation] = [Start("A", FIVE), Start("B", (1,)), Execute()]
     plain, forced = last_of([*planned, Reset()]), last_of([*planned, Reset(force=True)])
 
     assert names(plain) == ["reset_prefix_cache"]

@@ -25,7 +25,7 @@ def test_every_clause_is_one_sentence_with_a_level_and_a_source(name: str) -> No
 
 
 def test_an_id_is_given_once() -> None:
-    with pytest.raises(ValueError, match="got a second clause NEED.FIRST"):
+    with pytest.raises(ValueError, match=r"got a second clause NEED\.FIRST"):
 
         @clause("NEED.FIRST", level="L2")
         def another() -> bool:

@@ -69,7 +69,7 @@ def test_an_impossible_configuration_is_refused_in_one_line(name: str) -> None:
     assert "\n" not in message
 
 
-POSSIBLE = {
+POSSIBLE: dict[str, tuple[Kind, dict[str, Any]]] = {
     "full": (FULL, {}),
     "a spread block": (FULL, {"dcp": 2, "pcp": 2, "alignment": 8}),
     "sliding with a draft model and an alignment": (SLIDING, {"drafts": 1, "draft_model": True, "alignment": 4}),

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import pytest
 
-from kvwitness.model.clauses import REGISTRY
 from kvwitness.model.caller import Illegal
 from kvwitness.model.calls import Call, Outcome
+from kvwitness.model.clauses import REGISTRY
 from kvwitness.model.kinds import Config, Kind
 from kvwitness.model.legal import aligned_chunk
 from kvwitness.model.profile import SOUND, VLLM_0_16
@@ -121,7 +121,7 @@ def test_a_caller_in_free_mode_keeps_to_no_planners_order(name: str) -> None:
     assert run.apply(EXAMPLES[name].refused) is None
 
 
-MORE_REFUSED = {
+MORE_REFUSED: dict[str, tuple[Config, tuple[Operation, ...], Operation, str]] = {
     "an arrival for nobody": (FULL, (), Arrive("A"), "CALLER.REQUEST.KNOWN"),
     "an arrival for a running request": (FULL, (Start("A", (0,)),), Arrive("A"), "CALLER.REQUEST.STATUS"),
     "an arrival before the plan went to the worker": (

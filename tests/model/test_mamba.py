@@ -12,12 +12,13 @@ from kvwitness.model.table import NOTHING, Group, Held
 
 
 def align(drafts: int = 2, profile: Profile = SOUND) -> Group:
-    return Group(0, Kind("mamba", mode="align", drafts=drafts), 4, 12, True, profile)  # noqa: FBT003
+    return Group(0, Kind("mamba", mode="align", drafts=drafts), 4, 12, True, profile)
 
 
 def grown(group: Group, *mains: int) -> tuple[Pool, Held, Blocks]:
     """The table after growing to each of the lengths, nothing released in between."""
-    pool, held, fresh = fresh_pool(12), NOTHING, ()
+    pool, held = fresh_pool(12), NOTHING
+    fresh: Blocks = ()
     for main in mains:
         pool, held, fresh = mamba.grow(group, pool, held, num_tokens=main, main=main)
     return pool, held, fresh
@@ -107,7 +108,7 @@ def test_the_estimate_is_one_block_for_a_running_request_and_all_states_for_a_ne
 
 @pytest.mark.parametrize("mode", ["none", "all"])
 def test_the_other_modes_keep_speculative_blocks_behind_the_table(mode: str) -> None:
-    group = Group(0, Kind("mamba", mode=mode, drafts=2), 4, 12, True, SOUND)  # type: ignore[arg-type]  # noqa: FBT003
+    group = Group(0, Kind("mamba", mode=mode, drafts=2), 4, 12, True, SOUND)  # type: ignore[arg-type]
     _, held, _ = grown(group, 4)
 
     assert held.blocks == (1, 2, 3)

@@ -31,5 +31,5 @@ def test_the_larger_and_the_smaller_are_pythons(left: int, right: int) -> None:
 
 
 def test_a_choice_on_a_plain_condition_needs_no_solver() -> None:
-    assert choose(True, "then", "otherwise") == "then"  # noqa: FBT003
-    assert choose(False, "then", "otherwise") == "otherwise"  # noqa: FBT003
+    assert choose(True, "then", "otherwise") == "then"
+    assert choose(False, "then", "otherwise") == "otherwise"

@@ -39,7 +39,7 @@ def drafting(mode: str, drafts: Any) -> Kind:
 
 
 def state_blocks(main: Any, block: Any, drafts: Any) -> Any:
-    return mamba.num_state_blocks(Group(0, drafting("align", drafts), block, 9, True, SOUND), main)  # noqa: FBT003
+    return mamba.num_state_blocks(Group(0, drafting("align", drafts), block, 9, True, SOUND), main)
 
 
 def worst_need(kind: Kind, block: int) -> Callable[..., Any]:

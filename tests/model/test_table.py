@@ -12,7 +12,7 @@ KEYS = (10, 11, 12, 13)
 
 
 def group(kind: Kind | None = None, profile: Profile = SOUND) -> Group:
-    return Group(0, kind or Kind("full"), 2, 8, True, profile)  # noqa: FBT003
+    return Group(0, kind or Kind("full"), 2, 8, True, profile)
 
 
 SLIDING = group(Kind("sliding", window=3))
@@ -105,7 +105,7 @@ def test_adoption_for_a_request_with_blocks_is_rejected() -> None:
 
 
 def test_adoption_without_caching_is_rejected() -> None:
-    uncached = Group(0, Kind("full"), 2, 8, False, SOUND)  # noqa: FBT003
+    uncached = Group(0, Kind("full"), 2, 8, False, SOUND)
 
     with pytest.raises(Rejection, match="hits_without_caching"):
         table.adopt_hits(uncached, cached(1), NOTHING, hits=(1,), num_local_tokens=2, num_external_tokens=0)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from kvwitness.model.calls import Observation, Outcome
+from kvwitness.model.calls import Blocks, Observation, Outcome
 from kvwitness.model.clauses import REGISTRY
 from kvwitness.model.kinds import Config, Kind
 from kvwitness.properties import accounting
@@ -20,7 +20,8 @@ GONE = (Start("A", (0, 0, 0)), Execute(), Free("A"))
 
 
 def sharing_a_block(seen: Observation) -> Observation:
-    tables, references = {"A": (1,), "B": (1,)}, (0, 2, 0, 0, 0, 0)
+    tables: dict[str, Blocks] = {"A": (1,), "B": (1,)}
+    references = (0, 2, 0, 0, 0, 0)
     return seen._replace(tables=(tables,), references=references, free=(2, 3, 4, 5), published=({},))
 
 

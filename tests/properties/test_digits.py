@@ -1,11 +1,13 @@
 """An integer taken apart."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kvwitness.properties.digits import Digits
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(2, 9), st.integers(0, 8)), max_size=8))
 def test_every_choice_can_be_had(choices: list[tuple[int, int]]) -> None:
     number, weight = 0, 1

@@ -84,3 +84,10 @@ def test_a_state_that_is_computed_in_this_step_may_be_put_off() -> None:
     config = Config(8, 2, (Kind("mamba", mode="all"),), max_model_len=16)
 
     assert first_broken(Changed(), config, (Start("A", (0, 0)), Start("B", (0, 0, 1))), "liveness") is None
+
+
+def test_a_request_that_holds_only_null_does_not_stand_in_the_way_of_a_reset() -> None:
+    config = Config(8, 4, (Kind("sliding", window=1),), max_model_len=16)
+    loading = (Start("A", (0, 0, 0, 0, 0), external=4, delayed=True), Execute(), Reset())
+
+    assert first_broken(Changed(), config, loading, "liveness") is None

@@ -35,7 +35,7 @@ def possible(run: Run, digits: Digits, prompts: list[tuple[int, ...]], name: str
 def test_every_move_is_legal_and_every_kind_of_move_is_made(label: str, profile: Profile) -> None:
     made: Counter[str] = Counter()
     for seed in range(40):
-        rng = Random(seed)  # noqa: S311
+        rng = Random(seed)
         run = Run(ImplPort(profile), random_config(rng, label), profile, oracles=(), strict=seed % 4 != 3)
         prompts: list[tuple[int, ...]] = []
         for number in range(40):

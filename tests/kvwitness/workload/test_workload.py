@@ -24,7 +24,7 @@ TIGHT: dict[str, tuple[str, ...]] = {
     "chunked, drafts": ("--kind", "chunked", "--chunk", "128", "--blocks", "18", "--drafts", "2"),
     "mamba-align": ("--kind", "mamba", "--blocks", "8"),
     "mamba-align, drafts": ("--kind", "mamba", "--blocks", "14", "--drafts", "2"),
-    "mamba-all": ("--kind", "mamba", "--mode", "all", "--blocks", "16"),
+    "mamba-all": ("--kind", "mamba", "--mode", "all", "--blocks", "14"),
 }
 SMALL = ("--block-size", "32", "--batch-tokens", "300", "--max-running", "8")
 
@@ -168,7 +168,7 @@ def test_plain_and_gzip_and_a_second_time_give_the_same_report(trace: Path, caps
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--blocks", "5"), "line 1: got a request of 1,499 prompt and 43 output tokens; allowed is what fits 4 usable blocks; raise --blocks"),
+        (("--blocks", "5"), "line 1: got a request of 1,499 prompt and 43 output tokens; allowed is what fits 4 usable blocks; raise"),
         (("--kind", "sliding", "--window", "900", "--blocks", "4"), "line 1: got a request of 1,499 prompt"),
         (("--kind", "mamba", "--batch-tokens", "130"), "got batch-tokens 130; allowed is 135 or more: one block of 128 beside 7 decodes"),
         (("--kind", "mamba", "--mode", "all", "--drafts", "1"), "use mode align"),
@@ -193,3 +193,16 @@ def test_fifty_real_requests_are_served(capsys: pytest.CaptureFixture[str], kind
     code, report = served(capsys, REAL, "--kind", kind, "--requests", "50", "--refine", "50")
 
     assert (code, report["counts"]["served"], report["judged_steps"]["refinement"]) == (0, 50, 50)
+
+
+def test_the_rules_of_a_release_fail_where_sound_ones_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = {"timestamp": 0, "input_length": 1024, "output_length": 2, "hash_ids": [1, 2]}
+    second = {"timestamp": 0, "input_length": 1500, "output_length": 2, "hash_ids": [1, 2, 3]}
+    path = tmp_path / "twins.jsonl"
+    path.write_text(f"{json.dumps(first)}\n{json.dumps(second)}\n")
+
+    sound, release = (served(capsys, path, "--kind", "mamba", "--blocks", "20", "--profile", name) for name in ("sound", "vllm-0.16"))
+
+    assert (sound[0], sound[1]["counts"]["hit_tokens"]) == (0, 1024)
+    assert (release[0], release[1]["violation"]["clause"]) == (1, "MAMBA.HIT.COMPUTED")
+    assert release[1]["violation"]["where"] == "engine step 1, operation 3: execute"

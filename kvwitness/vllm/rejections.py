@@ -1,0 +1,94 @@
+"""Which of our reasons a release's exception means, told from the call and the state that it met.
+
+A release says no by assertions without a reason; where the circumstances show none of ours, the call has failed.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kvwitness.model.calls import Call
+from kvwitness.model.kinds import Config
+
+REFUSALS = (AssertionError, ValueError, NotImplementedError, IndexError)
+"""What a release raises where it refuses on purpose; IndexError where it runs past the end of the keys."""
+
+
+def _of_look_up(call: Call, config: Config, error: Exception, managers: Sequence[Any]) -> str:
+    keys, max_length = call.arguments
+    kind = config.kind.kind
+    if kind == "cross":
+        return "caching_unsupported"
+    if isinstance(error, IndexError) and max_length // config.tokens_per_block > len(keys):
+        return "not_enough_keys"
+    if not isinstance(error, AssertionError):
+        return ""
+    if kind == "chunked" and config.draft_model:
+        return "draft_drop_unsupported"
+    if config.dcp * config.pcp > 1 and kind not in ("full", "sink"):
+        return "context_parallel_unsupported"
+    if config.hit_alignment == config.tokens_per_block:
+        return ""
+    if kind == "sliding" and config.draft_model:
+        return "draft_drop_alignment"
+    return "alignment_unsupported" if kind == "chunked" else ""
+
+
+def _of_estimate(call: Call, config: Config, error: Exception, managers: Sequence[Any]) -> str:
+    request, hits = call.arguments[0], call.arguments[2]
+    running = any(request in manager.num_cached_block for manager in managers)
+    return "hits_for_running_request" if running and any(hits) and isinstance(error, AssertionError) else ""
+
+
+def _of_adoption(call: Call, config: Config, error: Exception, managers: Sequence[Any]) -> str:
+    request, hits = call.arguments[:2]
+    if isinstance(error, ValueError):
+        return "pool_exhausted"
+    if not isinstance(error, AssertionError):
+        return ""
+    if any(request in manager.num_cached_block for manager in managers) and any(hits):
+        return "hits_for_running_request"
+    if any(hits) and not config.caching:
+        return "caching_unsupported" if config.kind.kind == "cross" else "hits_without_caching"
+    return "request_has_blocks" if any(manager.req_to_blocks.get(request) for manager in managers) else ""
+
+
+def _of_growth(call: Call, config: Config, error: Exception, managers: Sequence[Any]) -> str:
+    request, _, main, _ = call.arguments
+    if isinstance(error, ValueError):
+        return "pool_exhausted"
+    if config.kind.label != "mamba-align" or not isinstance(error, AssertionError):
+        return ""
+    required = -(-main // config.block_size) + config.kind.drafts
+    shrinks = any(required < len(manager.req_to_blocks.get(request, ())) for manager in managers)
+    return "requirement_shrinks" if shrinks else ""
+
+
+def _of_publishing(call: Call, config: Config, error: Exception, managers: Sequence[Any]) -> str:
+    request, keys, num_tokens = call.arguments
+    if config.kind.kind == "cross":
+        return "caching_unsupported"
+    held = min(len(manager.req_to_blocks.get(request, ())) for manager in managers)
+    full = num_tokens // managers[0].block_size
+    if full > held:
+        return "publish_unallocated" if held else "unknown_request"
+    if full > len(keys):
+        return "not_enough_keys"
+    return "block_already_keyed" if isinstance(error, AssertionError) else ""
+
+
+_BY_CALL = {
+    "find_longest_cache_hit": _of_look_up,
+    "get_num_blocks_to_allocate": _of_estimate,
+    "allocate_new_computed_blocks": _of_adoption,
+    "allocate_new_blocks": _of_growth,
+    "cache_blocks": _of_publishing,
+}
+
+
+def reason_of(call: Call, config: Config, error: Exception, managers: Sequence[Any]) -> str:
+    """The reason for which a call was refused, or "" where none of ours fits."""
+    decide = _BY_CALL.get(call.name)
+    return decide(call, config, error, managers) if decide is not None and isinstance(error, REFUSALS) else ""
+
+
+__all__ = ["REFUSALS", "reason_of"]
