@@ -16,6 +16,12 @@ def is_free_iff_unheld(free: bool, holders: int, set_apart: bool) -> bool:
     return free == (holders == 0 and not set_apart)
 
 
+@clause("BOOKS.SET-APART", level="L0", source="SinkFullAttentionManager.__init__")
+def set_apart_is_unheld(holders: int, set_apart: bool) -> bool:
+    """A block that is set apart for a sink is in no request's table."""
+    return holders == 0 or not set_apart
+
+
 @clause("BOOKS.QUEUE", level="L0", source="BlockPool.free_blocks")
 def is_queued_once(free: Blocks) -> bool:
     """The free queue names no block twice."""

@@ -156,6 +156,8 @@ def _explain_holders(seen: Observation, block: int, held_by: list[str]) -> Viola
     count, names = len(held_by), ", ".join(held_by) or "nobody"
     if seen.references is not None and not books.counts_holders(seen.references[block], count):
         return Violation("BOOKS.REFERENCES", f"block {block} counts {seen.references[block]} references and is held by {names}", NAME)
+    if not books.set_apart_is_unheld(count, block in (seen.reserved or ())):
+        return Violation("BOOKS.SET-APART", f"block {block} is set apart for a sink and is held by {names}", NAME)
     if seen.free is not None and not books.is_free_iff_unheld(block in seen.free, count, block in (seen.reserved or ())):
         state = "is free" if block in seen.free else "is not free"
         return Violation("BOOKS.FREE", f"block {block} {state} and is held by {names}", NAME)

@@ -117,14 +117,16 @@ class Contents:
         return 0, self._shadow.workers[name].computed
 
     def _load(self, name: str, external: tuple[int, int], tables: Sequence[dict[str, Blocks]]) -> Faults:
-        """The connector fills the blocks of external tokens; what lies wholly outside the window needs none."""
+        """The connector fills every real block of the external tokens; what lies wholly outside the window may be null."""
         worker, (start, end) = self._shadow.workers[name], external
         first = contents.first_read_block(self._config.kind, end, self._block)
         for group in self._groups:
             table = worker.tables[group]
             held = tables[group].get(name, ())
-            for place in range(max(first, start // self._block), -(-end // self._block)):
+            for place in range(start // self._block, -(-end // self._block)):
                 block = table[place] if place < len(table) else None
+                if place < first and not block:
+                    continue
                 if not contents.is_writable(block, held[place] if place < len(held) else None):
                     yield self._fault("CONTENTS.WRITE.PRESENT", f"{name} loads place {place} of its table {list(table)}, held {list(held)}")
                     return

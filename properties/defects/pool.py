@@ -196,7 +196,7 @@ DEFECTS = (
     in_pool("key-cut-short", _KeyCutShort, _CACHING, ("LIVE.HIT.KEYED",), "K40"),
     in_pool("reset-while-held", _ResetHeld, _CACHING, ("LIVE.RESET", "BOOKS.EXCLUSIVE")),
     in_pool("reset-forgets-nothing", _ResetForgetsNothing, _CACHING, ("POOL.RESET",), "K92"),
-    in_pool("sink-blocks-handed-out", _SinkHandedOut, ("sink",), ("BOOKS.FREE", "BOOKS.REST", "POOL.TAKE")),
+    in_pool("sink-blocks-handed-out", _SinkHandedOut, ("sink",), ("BOOKS.SET-APART",)),
     in_pool("sink-never-resets", _SinkUnaccounted, ("sink",), ("LIVE.RESET",), "K08"),
 )
 """The defects of this file, in the order of reports."""

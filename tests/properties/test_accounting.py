@@ -32,6 +32,7 @@ def tables_of(*blocks: int) -> Callable[[Observation], Observation]:
 SPOILT: dict[str, tuple[Callable[[Observation], Observation], Config, Sequence[Operation], str]] = {
     "BOOKS.REFERENCES": (lambda seen: seen._replace(references=(0, 1, 2, 0, 0, 0)), CACHING, STARTED, "block 2 counts 2 references"),
     "BOOKS.FREE": (lambda seen: seen._replace(free=(3, 4)), CACHING, STARTED, "block 5 is not free and is held by nobody"),
+    "BOOKS.SET-APART": (lambda seen: seen._replace(reserved=(2,)), CACHING, STARTED, "block 2 is set apart for a sink and is held by A"),
     "BOOKS.QUEUE": (lambda seen: seen._replace(free=(3, 4, 5, 3)), CACHING, STARTED, "the free queue is [3, 4, 5, 3]"),
     "BOOKS.NULL": (lambda seen: seen._replace(free=(3, 4, 5, 0)), CACHING, STARTED, "the free queue is [3, 4, 5, 0]"),
     "BOOKS.INDEX": (lambda seen: seen._replace(index={}), CACHING, STARTED, "block 1 carries (0, 2) and is listed under nothing"),
