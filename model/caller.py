@@ -317,7 +317,9 @@ def probe(caller: Caller, chain: Sequence[Key]) -> Protocol:
 
 
 def share(caller: Caller, name: str) -> Protocol:
-    """Ask how many leading blocks all requests share."""
+    """Ask how many leading blocks all requests share, as a planner asks about one that runs."""
     require(legal.is_known(caller.requests, name), "CALLER.REQUEST.KNOWN", name)
+    request = caller.requests[name]
+    require(legal.has_status(request, "running"), "CALLER.REQUEST.STATUS", name, "which is", request.status)
     yield Call("get_num_common_prefix_blocks", (name,))
     return caller, Event("probed", name)

@@ -23,7 +23,7 @@ def is_new(used: frozenset[str], request: str) -> bool:
 
 @clause("CALLER.REQUEST.STATUS", level="caller")
 def has_status(request: Request, *allowed: str) -> bool:
-    """Only running or loaded requests grow, only preempted ones resume, only loading ones receive their load."""
+    """Only running or loaded requests grow, only running ones are asked about, only preempted ones resume, only loading ones are loaded."""
     return request.status in allowed
 
 

@@ -58,16 +58,15 @@ class Planner:
             elif rng.random() < 0.02 or (request.outputs > 2 and rng.random() < 0.15) or self._is_full(request):
                 yield Free(request.id)
         chance = rng.random()
+        running = [request.id for request in self._run.caller.requests.values() if request.status == "running"]
         if chance < 0.03:
             yield Probe(self._prompt())
-        elif chance < 0.05 and self._run.caller.requests:
-            yield Share(rng.choice(list(self._run.caller.requests)))
+        elif chance < 0.05 and running:
+            yield Share(rng.choice(running))
         elif chance < 0.06:
             yield Reset(force=self._may_force())
-        elif chance < 0.12 and not self._run.caller.strict:
-            running = [request.id for request in self._run.caller.requests.values() if request.status == "running"]
-            if running:
-                yield Preempt(rng.choice(running))
+        elif chance < 0.12 and running and not self._run.caller.strict:
+            yield Preempt(rng.choice(running))
 
     def _may_force(self) -> bool:
         """A forced reset needs every request to be running or preempted, so that preempting them empties the pool."""

@@ -210,8 +210,9 @@ class Machine(RuleBasedStateMachine):
         """Look up a prefix and abandon it, ask what is shared, or reset the cache: not often, or nothing is ever found in it."""
         digits = Digits(number)
         way = digits.below(4)
-        if way == 1 and self.caller.requests:
-            self.do(Share(digits.one_of(list(self.caller.requests))))
+        running = [name for name, request in self.caller.requests.items() if request.status == "running"]
+        if way == 1 and running:
+            self.do(Share(digits.one_of(running)))
         elif way > 1 and self.run.steps - self._reset_at >= OPERATIONS_BETWEEN_RESETS:
             self._reset_at = self.run.steps
             self.do(Reset(force=digits.chance(2)))
