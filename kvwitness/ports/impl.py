@@ -101,7 +101,8 @@ class ImplPort:
         """The state as plain data."""
         free, references, keys, index, reserved = self.pool.snapshot()
         tables, published = zip(*[manager.snapshot() for manager in self.managers], strict=True)
-        return Observation(tables, free, references, keys, index, published, reserved)
+        # The keys that come back are the ints that went in.
+        return Observation(tables, free, references, keys, index, published, reserved)  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Nothing to let go of."""
