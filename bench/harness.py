@@ -26,7 +26,8 @@ def measure(label: str, oracles: tuple[str, ...], seconds: float) -> tuple[float
     while time.process_time() - started < seconds:
         setting, rng = setting_of(label, SOUND, 0, number, oracles)
         run, violation = one_run(ImplPort(SOUND), setting, rng, Counter())
-        assert violation is None, violation
+        if violation is not None:
+            raise SystemExit(f"{label}, run {number}: {violation}")
         operations, calls, number = operations + run.steps, calls + run.num_calls, number + 1
     elapsed = time.process_time() - started
     return operations / elapsed, calls / elapsed

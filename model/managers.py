@@ -205,6 +205,9 @@ def withdraw_blocks(state: State, request: str) -> tuple[State, None]:
 
 def new_step_starts(state: State) -> tuple[State, None]:
     """Forget what was published in the step before."""
+    published = [held.published_this_step for tables in state.tables for held in tables.values()]
+    if not any(published) and not any(state.published_this_step):
+        return state, None
     tables = tuple(
         {
             request: Held(held.blocks, held.published, held.allocated, held.last_state) if held.published_this_step else held

@@ -76,9 +76,10 @@ class Refinement:
                 broken = self._compare(looks[number], state, call)
                 if broken:
                     return broken
+        unchanged = state is self._state and view.after is view.before
         self._state = state
         self.compared_calls += len(view.calls)
-        if not view.calls or (view.after is view.before and not looks):
+        if not view.calls or (unchanged and not looks):
             return None
         return None if is_same(view.after, state) else self._compare(view.after, state, view.calls[-1][0])
 
