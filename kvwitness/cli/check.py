@@ -3,14 +3,18 @@
 import json
 import re
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
-from kvwitness.checking import available_jobs, parts_of, run_parts
+from kvwitness import explain, trace
+from kvwitness.campaign import Finding, Tally
+from kvwitness.checking import Part, available_jobs, parts_of, run_parts
 from kvwitness.cli.errors import FAILED, HELD
-from kvwitness.cli.findings import explained, progress, write_findings
 from kvwitness.model.profile import PROFILES
+from kvwitness.ports.resolve import resolve
+from kvwitness.properties.replay import replay
 from kvwitness.properties.situations import LABELS
 from kvwitness.report import check_report
 
@@ -82,7 +86,7 @@ def check(
     budget = 0.0 if steps else (seconds or DEFAULT_SECONDS)
     parts = parts_of("impl", labels, profiles, seed=seed, seconds=budget, operations=steps or 0, jobs=processes)
     started = time.monotonic()
-    tallies = run_parts(parts, processes, progress(len(parts), started))
+    tallies = run_parts(parts, processes, _progress(len(parts), started))
     elapsed = time.monotonic() - started
     facts = {"port": "impl", "seed": seed, "seconds": elapsed, "jobs": processes}
     if as_json:
@@ -91,8 +95,46 @@ def check(
         click.echo(check_report.as_text(tallies, **facts))  # type: ignore[arg-type]
     if junit is not None:
         junit.write_text(check_report.as_junit(tallies), encoding="utf-8")
-    files = write_findings(tallies, seed, out, "impl")
+    files = _write_findings(tallies, seed, out)
     if not as_json:
         for finding, file in files:
-            click.echo("\n" + explained(finding, file, "impl"))
+            click.echo("\n" + _explained(finding, file))
     return FAILED if files else HELD
+
+
+def _progress(parts: int, started: float) -> Callable[[Part, Tally], None]:
+    """What says on stderr which kinds are done."""
+    done: list[int] = []
+
+    def say(part: Part, tally: Tally) -> None:
+        done.append(tally.operations)
+        elapsed, found = time.monotonic() - started, f", {len(tally.findings)} new findings" if tally.findings else ""
+        what = f"{len(done)}/{parts} {part.profile} {part.label}"
+        click.echo(f"kvwitness: {what}, {sum(done):,} steps, {elapsed:.1f} s{found}", err=True)
+
+    return say
+
+
+def _write_findings(tallies: Sequence[Tally], seed: int, out: Path) -> list[tuple[Finding, Path]]:
+    """A trace file for each new finding; of several that break the same clause on a kind, the smallest."""
+    smallest: dict[tuple[str, str, str], Finding] = {}
+    for tally in tallies:
+        for finding in tally.findings:
+            key = (tally.profile, tally.label, finding.shrunk.violation.clause)
+            if key not in smallest or len(finding.shrunk.operations) < len(smallest[key].shrunk.operations):
+                smallest[key] = finding
+    files = []
+    for (profile, label, clause), finding in smallest.items():
+        out.mkdir(parents=True, exist_ok=True)
+        file = out / f"{profile}-{label}-{clause}.json"
+        trace.write(check_report.trace_of(finding, seed, "impl"), file)
+        files.append((finding, file))
+    return files
+
+
+def _explained(finding: Finding, file: Path) -> str:
+    """The failure in words, with the command that shows it again."""
+    steps: list[str] = []
+    shrunk = finding.shrunk
+    replay(resolve("impl"), shrunk.setting, shrunk.operations, watch=lambda view: steps.append(explain.told(view)))
+    return explain.explain(steps, shrunk.violation, command=explain.replay_command(str(file), "impl"))
