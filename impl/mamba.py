@@ -35,8 +35,10 @@ class MambaManager(SingleTypeKVCacheManager):
         self.num_speculative_blocks: int = kv_cache_spec.num_speculative_blocks
         self.last_state_block_idx: dict[str, int] = {}
         self._allocated_block_reqs: set[str] = set()
+        self._passes_gaps = self.mamba_cache_mode == "align" and profile.mamba_release_walk == "all"
         self._floors_estimate = profile.estimate_floor == "zero"
         self._guards_step = profile.mamba_same_step_guard
+        self._guards_keys = profile.mamba_guard_scope == "key"
         self._lag_tokens = self.num_speculative_blocks if profile.mamba_release_lag == "drafts" else 0
         if self.enable_caching and profile.mamba_caching == "align_only" and self.mamba_cache_mode != "align":
             got = f"caching in mode {self.mamba_cache_mode}"
@@ -98,7 +100,7 @@ class MambaManager(SingleTypeKVCacheManager):
         Raises:
             RejectedAssertion: ``hits_for_running_request``, but in mode align.
         """
-        if self._guards_step and any(self._step_book.has_published(block) for block in live_blocks(new_computed_blocks)):
+        if self._guards_step and self._is_put_off(new_computed_blocks):
             return self.block_pool.num_gpu_blocks + 1
         if self.mamba_cache_mode != "align":
             num_tokens += self.block_size * self.num_speculative_blocks
@@ -112,6 +114,11 @@ class MambaManager(SingleTypeKVCacheManager):
         elif self._floors_estimate:
             num_new_blocks = 0
         return num_new_blocks + num_evictable_blocks(live_blocks(new_computed_blocks))
+
+    def _is_put_off(self, hits: Sequence[KVCacheBlock]) -> bool:
+        """Whether a state to start from is computed in this very step; by key, whether a copy of it is."""
+        is_of_this_step = self._step_book.has_published_key if self._guards_keys else self._step_book.has_published
+        return any([is_of_this_step(block) for block in live_blocks(hits) if not block.is_null])
 
     def _num_required_blocks(self, num_tokens_main_model: int) -> int:
         """Mode align's table length: up to the running state, and a block a draft behind it."""
@@ -175,8 +182,12 @@ class MambaManager(SingleTypeKVCacheManager):
         """As the base class; mode align also releases the state that the last step started from; O(released blocks).
 
         Under the profile's lag, drafts do not count as computed.
+        Where the profile says so, mode align releases every skipped state, those left of a null too; O(skipped entries), each once.
         """
         num_computed_tokens -= self._lag_tokens
+        if self._passes_gaps:
+            self._release_all_skipped(request_id, num_computed_tokens)
+            return
         super().remove_skipped_blocks(request_id, num_computed_tokens)
         place = self.last_state_block_idx.get(request_id)
         if place is None or place >= -(-num_computed_tokens // self.block_size) - 1:
@@ -185,6 +196,16 @@ class MambaManager(SingleTypeKVCacheManager):
         if table[place] is not self._null_block:
             self.block_pool.free_blocks([table[place]])
             table.put_nulls(place - table.num_nulls, place - table.num_nulls + 1)
+
+    def _release_all_skipped(self, request_id: str, num_computed_tokens: int) -> None:
+        table = self.req_to_blocks.get(request_id)
+        if table is None:
+            return
+        end = min(self._num_skipped_blocks(num_computed_tokens) - table.num_nulls, len(table.tail))
+        released = [block for block in table.tail[: max(0, end)] if block is not self._null_block]
+        if released:
+            self._free_skipped(released[::-1])
+            table.put_nulls(0, end)
 
     def free(self, request_id: str) -> None:
         """As the base class; the next request of that name starts anew; O(blocks but the null prefix)."""

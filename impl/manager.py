@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from kvwitness.impl.block import HashedRequest, Key, KVCacheBlock
 from kvwitness.impl.errors import CorruptState, RejectedAssertion, RejectedValue
 from kvwitness.impl.lookup import blocks_for, context_width, demand_one_device
-from kvwitness.impl.pool import BlockPool
+from kvwitness.impl.pool import BlockPool, IsKept
 from kvwitness.impl.specs import KVCacheSpec
 from kvwitness.impl.step_book import StepBook
 from kvwitness.impl.table import BlockTable, live_blocks
@@ -28,6 +28,7 @@ class SingleTypeKVCacheManager(ABC):
     """
 
     spreads_over_devices = False
+    frees_as_skipped = False
 
     def __init__(
         self,
@@ -58,6 +59,8 @@ class SingleTypeKVCacheManager(ABC):
         self._null_block = block_pool.null_block
         self._awaiting_external: set[str] = set()
         self._step_book = StepBook()
+        self._clips_publishing = block_pool.profile.publish_past_hashed == "clipped"
+        self._is_kept: IsKept | None = None
 
     @classmethod
     @abstractmethod
@@ -159,7 +162,8 @@ class SingleTypeKVCacheManager(ABC):
         """How many blocks the external tokens take behind those held; those that are skipped take none."""
         num_total = num_local + num_external
         num_skipped_tokens = self.get_num_skipped_tokens(num_total)
-        if num_external <= 0 or (num_skipped_tokens >= self.block_size and num_total <= num_skipped_tokens):
+        num_cut_tokens = 1 if self.block_pool.profile.external_cut == "tokens" else self.block_size
+        if num_external <= 0 or (num_skipped_tokens >= num_cut_tokens and num_total <= num_skipped_tokens):
             return 0
         num_blocks = blocks_for(num_total, self.block_size) - num_held_blocks
         return max(0, num_blocks) if self.block_pool.profile.estimate_floor == "zero" else num_blocks
@@ -241,11 +245,14 @@ class SingleTypeKVCacheManager(ABC):
 
         Raises:
             RejectedAssertion: ``unknown_request``, ``publish_unallocated``, ``not_enough_keys`` or ``block_already_keyed``.
+            RejectedIndex: ``not_enough_keys``, where the profile raises an IndexError.
         """
         request_id = request.request_id
         before = self.num_cached_block.get(request_id)
         num_cached_blocks = before or 0
         num_full_blocks = num_tokens // self.block_size
+        if self._clips_publishing:
+            num_full_blocks = min(num_full_blocks, len(request.block_hashes))
         if num_cached_blocks >= num_full_blocks:
             return
         table = self.req_to_blocks.get(request_id)
@@ -253,7 +260,9 @@ class SingleTypeKVCacheManager(ABC):
             raise RejectedAssertion(
                 "unknown_request", f"publishing for {request_id!r}", "a request with blocks", "allocate before publishing"
             )
-        keyed = self.block_pool.publish(request, table, num_cached_blocks, num_full_blocks, self.block_size, self.kv_cache_group_id)
+        keyed = self.block_pool.publish(
+            request, table, num_cached_blocks, num_full_blocks, self.block_size, self.kv_cache_group_id, self._is_kept
+        )
         self.num_cached_block[request_id] = num_full_blocks
         self._step_book.record(request_id, before, keyed)
 
@@ -292,8 +301,15 @@ class SingleTypeKVCacheManager(ABC):
         while start > 0 and table.tail[start - 1] is not self._null_block:
             start -= 1
         if start < end:
-            self.block_pool.free_blocks(table.tail[start:end][::-1])
+            self._free_skipped(table.tail[start:end][::-1])
             table.put_nulls(start, end)
+
+    def _free_skipped(self, blocks: list[KVCacheBlock]) -> None:
+        """Release blocks that left the window; one profile has an order of its own for them."""
+        if self.block_pool.profile.free_order == "skipped_keyless_first":
+            self.block_pool.free_skipped(blocks)
+        else:
+            self.block_pool.free_blocks(blocks)
 
     def free(self, request_id: str) -> None:
         """Release a request's blocks, the last first, and forget it; nothing happens for an unknown one; O(blocks but the null prefix).
@@ -303,7 +319,8 @@ class SingleTypeKVCacheManager(ABC):
         """
         table = self.req_to_blocks.get(request_id)
         if table is not None:
-            self.block_pool.free_blocks(table.tail[::-1])
+            release = self._free_skipped if self.frees_as_skipped else self.block_pool.free_blocks
+            release(table.tail[::-1])
             self.block_pool.shift_null_references(-table.num_nulls)
             del self.req_to_blocks[request_id]
         self.num_cached_block.pop(request_id, None)

@@ -1,11 +1,12 @@
 """The block pool: which blocks are held, free or findable."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
 from typing import Any
 
 from kvwitness.impl.audit import HoldsBlocks, check_null_block, check_references
 from kvwitness.impl.block import HashedRequest, Key, KVCacheBlock
-from kvwitness.impl.errors import RejectedAssertion, RejectedNotImplemented, RejectedValue
+from kvwitness.impl.errors import RejectedAssertion, RejectedIndex, RejectedNotImplemented, RejectedValue
 from kvwitness.impl.free_queue import FreeQueue
 from kvwitness.impl.index import BlockIndex, Find
 from kvwitness.impl.supported import check_pool_configuration
@@ -15,6 +16,9 @@ from kvwitness.model.profile import VLLM_0_16, Profile
 PoolSnapshot = tuple[
     tuple[int, ...], tuple[int, ...], tuple[tuple[int, Key] | None, ...], dict[tuple[int, Key], tuple[int, ...]], tuple[int, ...]
 ]
+
+IsKept = Callable[[int], bool]
+"""Whether the block at a place of a table is worth a key; the others are only counted."""
 
 
 class BlockPool:
@@ -63,7 +67,7 @@ class BlockPool:
         self.index = BlockIndex()
         self.reserved_blocks: list[KVCacheBlock] = []
         self._null_step = 1 if profile.null_references == "drift" else 0
-        self._keyless_first = profile.free_order == "keyless_first"
+        self._keyless_first = profile.free_order == "keyless_first" or (profile.free_order == "keyless_first_if_caching" and enable_caching)
 
     def get_cached_block(self, block_hash: Key, kv_cache_group_ids: list[int]) -> list[KVCacheBlock] | None:
         """The block that each group keeps for a key, or None if any has none; O(groups)."""
@@ -99,11 +103,13 @@ class BlockPool:
         num_full_blocks: int,
         block_size: int,
         kv_cache_group_id: int,
+        is_kept: IsKept | None = None,
     ) -> list[KVCacheBlock]:
-        """As `cache_full_blocks`, and tell which blocks got a key: nulls get none; O(new blocks).
+        """As `cache_full_blocks`, and tell which blocks got a key: nulls and those that are not kept get none; O(new blocks).
 
         Raises:
             RejectedAssertion: ``publish_unallocated``, ``not_enough_keys``, ``block_already_keyed`` or ``alignment_unsupported``.
+            RejectedIndex: ``not_enough_keys``, where the profile raises an IndexError.
             RejectedNotImplemented: ``invalid_configuration`` when blocks are larger than what a key stands for.
         """
         if num_cached_blocks >= num_full_blocks:
@@ -113,9 +119,12 @@ class BlockPool:
         if not is_in_order or num_full_blocks > len(blocks):
             self._refuse_publishing(request, len(blocks), num_cached_blocks, num_full_blocks, block_size)
         first = max(num_cached_blocks, blocks.num_nulls) if isinstance(blocks, BlockTable) else num_cached_blocks
+        entries: Iterable[tuple[KVCacheBlock, Key]] = zip(blocks[first:num_full_blocks], keys[first:num_full_blocks], strict=True)
+        if is_kept is not None:
+            entries = compress(entries, map(is_kept, range(first, num_full_blocks)))
         keyed: list[KVCacheBlock] = []
         try:
-            for block, key in zip(blocks[first:num_full_blocks], keys[first:num_full_blocks], strict=True):
+            for block, key in entries:
                 if not block.is_null:
                     self.index.insert(block, key, kv_cache_group_id)
                     keyed.append(block)
@@ -134,7 +143,8 @@ class BlockPool:
             raise self._refuse_block_size(block_size)
         if len(request.block_hashes) < num_full:
             allowed = f"the {len(request.block_hashes)} hashed ones"
-            raise RejectedAssertion("not_enough_keys", asked, allowed, "publish only what is full and verified")
+            refusal = RejectedIndex if self.profile.publish_past_hashed == "index_error" else RejectedAssertion
+            raise refusal("not_enough_keys", asked, allowed, "publish only what is full and verified")
 
     def _refuse_block_size(self, block_size: int) -> RejectedAssertion | RejectedNotImplemented:
         got, size = f"block_size {block_size}", self.hash_block_size
@@ -193,7 +203,13 @@ class BlockPool:
         Raises:
             RejectedValue: ``block_not_referenced``, or ``block_already_free`` when the list itself took its last reference.
         """
-        blocks = list(ordered_blocks)
+        self._free(list(ordered_blocks), keyless_first=self._keyless_first)
+
+    def free_skipped(self, ordered_blocks: Iterable[KVCacheBlock]) -> None:
+        """As `free_blocks`, but those without a key are reused first of all: nobody will ever look for them; O(blocks)."""
+        self._free(list(ordered_blocks), keyless_first=True)
+
+    def _free(self, blocks: list[KVCacheBlock], *, keyless_first: bool) -> None:
         released: list[KVCacheBlock] = []
         for place, block in enumerate(blocks):
             if block.is_null:
@@ -205,7 +221,7 @@ class BlockPool:
             block.ref_cnt -= 1
             if not block.ref_cnt:
                 released.append(block)
-        if self._keyless_first:
+        if keyless_first:
             self.free_block_queue.push_front([block for block in released if block.block_hash is None])
             released = [block for block in released if block.block_hash is not None]
         self.free_block_queue.push_back(released)

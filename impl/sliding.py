@@ -1,6 +1,7 @@
 """Sliding window: a token reads the last ``sliding_window`` tokens, itself included."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from kvwitness.impl.block import Key
@@ -17,10 +18,20 @@ from kvwitness.model.profile import Profile
 class SlidingWindowManager(SingleTypeKVCacheManager):
     """Tables whose blocks before the window are null."""
 
+    frees_as_skipped = True
+
     def __init__(self, kv_cache_spec: SlidingWindowSpec, **kwargs: Any) -> None:
         """As the base class, whose further arguments go by name."""
         super().__init__(kv_cache_spec, **kwargs)
         self.sliding_window = kv_cache_spec.sliding_window
+
+    def expect_look_ups(self, alignment_tokens: int, use_eagle: bool) -> None:
+        """Be told, once built, how hits will be looked up: some profiles give only those blocks a key that such hits can need; O(1)."""
+        rule, step = self.block_pool.profile.sliding_publish, alignment_tokens // self.block_size
+        shift = 1 if use_eagle and rule == "segment_tails_with_draft" else 0
+        run = blocks_for(self.sliding_window - 1, self.block_size) + shift
+        keeps_all = rule == "all" or (rule == "segment_tails" and step == 1) or run >= step
+        self._is_kept = None if keeps_all else partial(_ends_segment, step - run, step, shift)
 
     @classmethod
     def find_longest_cache_hit(
@@ -49,15 +60,13 @@ class SlidingWindowManager(SingleTypeKVCacheManager):
         max_blocks = num_full_blocks(max_length, spec.block_size)
         demand_keys(block_hashes, max_blocks)
         run = _run_blocks(profile, spec, use_eagle)
-        drop = 1 if use_eagle else 0
-        aligns_after_drop = profile.sliding_draft_drop in ("align_after_drop", "longest")
-        start, rows = _search(block_pool.finder(kv_cache_group_ids), block_hashes, max_blocks, run, step, drop if aligns_after_drop else 0)
+        shift = 1 if use_eagle and profile.sliding_draft_drop in ("align_after_drop", "longest") else 0
+        start, rows = _search(block_pool.finder(kv_cache_group_ids), block_hashes, max_blocks, run, step, shift)
         num_blocks = start + len(rows)
-        if drop and num_blocks:
+        if use_eagle and num_blocks:
             if alignment_tokens != spec.block_size and profile.sliding_draft_drop == "raises":
                 raise _refuse_drop(spec.block_size, alignment_tokens)
-            num_blocks -= drop
-            num_blocks -= num_blocks % step
+            num_blocks = _without_draft_block(num_blocks, run, step, profile)
         del rows[max(0, num_blocks - start) :]
         return as_tables(block_pool.null_block, min(start, num_blocks), rows, len(kv_cache_group_ids))
 
@@ -70,10 +79,25 @@ class SlidingWindowManager(SingleTypeKVCacheManager):
         return 0
 
 
+def _ends_segment(first: int, step: int, shift: int, place: int) -> bool:
+    """Whether a place is one of the last of its segment of ``step`` blocks, segments beginning at ``shift``."""
+    return place >= shift and (place - shift) % step >= first
+
+
 def _run_blocks(profile: Profile, spec: SlidingWindowSpec, use_eagle: bool) -> int:
     """How many contiguous cached blocks make a hit, the draft's block included."""
     run = blocks_for(spec.sliding_window - 1, spec.block_size) + (1 if use_eagle else 0)
     return run if profile.sliding_window_one == "needs_nothing" else max(1, run)
+
+
+def _without_draft_block(num_blocks: int, run: int, step: int, profile: Profile) -> int:
+    """The aligned length that is left of a matched run without its last block.
+
+    Some releases align a run that is shorter than the window, so that it begins with the first block, before that as well.
+    """
+    if profile.sliding_draft_drop == "align_after_drop" and step > 1 and num_blocks < run:
+        num_blocks -= step
+    return max(0, (num_blocks - 1) // step * step)
 
 
 def _search(find: Find, keys: Sequence[Key], max_blocks: int, run: int, step: int, shift: int) -> tuple[int, list[Row]]:

@@ -6,20 +6,23 @@ from kvwitness.impl.errors import RejectedAssertion, RejectedNotImplemented
 from kvwitness.model.profile import Profile
 
 SUPPORTED: dict[str, tuple[Any, ...]] = {
-    "free_order": ("appended", "keyless_first"),
+    "free_order": ("appended", "skipped_keyless_first", "keyless_first", "keyless_first_if_caching"),
     "mamba_release_lag": ("none", "drafts"),
+    "mamba_release_walk": ("to_first_null", "all"),
     "mamba_same_step_guard": (False, True),
+    "mamba_guard_scope": ("block", "key"),
     "mamba_align_shrink": ("raises", "nothing"),
     "estimate_floor": ("raw", "zero"),
     "sliding_draft_drop": ("raises", "drop_then_align", "align_after_drop", "longest"),
     "sliding_window_one": ("needs_a_block", "needs_nothing"),
-    "sliding_publish": ("all",),
+    "sliding_publish": ("all", "segment_tails", "segment_tails_with_draft"),
+    "external_cut": ("whole_blocks", "tokens"),
     "sink_reservation": ("taken", "reserved", "none"),
     "mamba_caching": ("any_mode", "align_only"),
     "null_references": ("drift", "untouched"),
     "context_parallel": ("dcp_pcp", "dcp"),
     "partial_hits": (False,),
-    "publish_past_hashed": ("raises",),
+    "publish_past_hashed": ("raises", "index_error", "clipped"),
 }
 """The values that are honoured, by axis."""
 

@@ -1,20 +1,30 @@
 """Campaigns over several kinds and profiles, shared out among processes."""
 
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kvwitness.campaign import Tally, campaign
-from kvwitness.model.profile import PROFILES
+from kvwitness.model.profile import PROFILES, SOUND, Profile
 from kvwitness.ports.resolve import resolve
 from kvwitness.properties.run import ORACLES
 
 ENOUGH_FINDINGS = 3
 """New findings after which a part stops: they are for reading, not for counting."""
+
+
+NO_PROFILE = evolve(SOUND, name="none", preempted_in_plan="keeps_keys")
+"""The rules of a caller that knows no profile: those of `sound`, without the one call that no release has."""
+
+
+def profile_called(name: str) -> Profile:
+    """The profile of that name; ``none`` stands for a port that claims none."""
+    return NO_PROFILE if name == NO_PROFILE.name else PROFILES[name]
 
 
 @frozen
@@ -31,6 +41,8 @@ class Part:
         seconds: How long it may take; 0 for no such limit.
         operations: How many operations it is to carry out; 0 for no such limit.
         oracles: Who judges.
+        level: Conformance level of the refinement.
+        reference: The port that findings are attributed on; "" for the port itself, if it follows any profile.
     """
 
     port: str
@@ -42,6 +54,8 @@ class Part:
     seconds: float
     operations: int
     oracles: tuple[str, ...] = ORACLES
+    level: str = "L3"
+    reference: str = ""
 
 
 def run_part(part: Part) -> Tally:
@@ -58,11 +72,12 @@ def run_part(part: Part) -> Tally:
     return campaign(
         resolve(part.port),
         part.label,
-        PROFILES[part.profile],
+        profile_called(part.profile),
         seed=part.seed,
-        first=part.first,
-        stride=part.stride,
+        numbers=itertools.count(part.first, part.stride),
         oracles=part.oracles,
+        level=part.level,
+        reference=resolve(part.reference) if part.reference else None,
         goes_on=goes_on,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from attrs import fields
 
 from kvwitness.model.calls import Blocks, Observation
-from kvwitness.properties.operations import NAMES, Operation
+from kvwitness.properties.operations import NAMES, Operation, Raw
 from kvwitness.properties.view import View
 from kvwitness.properties.violation import Violation
 from kvwitness.reading import one_line
@@ -28,6 +28,8 @@ def told(view: View) -> str:
 
 def asked(operation: Operation) -> str:
     """An operation in words, what is at its default left out."""
+    if isinstance(operation, Raw):
+        return f"call {operation.name}({', '.join(map(_argument, operation.arguments))})"
     words = [WORDS[type(operation)]]
     for attribute in fields(type(operation)):
         value = getattr(operation, attribute.name)
@@ -42,12 +44,19 @@ def asked(operation: Operation) -> str:
     return " ".join(words)
 
 
+def _argument(value: object) -> str:
+    return f"[{', '.join(map(_argument, value))}]" if isinstance(value, tuple) else str(value)
+
+
 def _came_of_it(view: View) -> list[str]:
     """What an operation came to, as far as the state does not show it."""
     event = view.event
     if event.kind == "broken":
         call, outcome = view.calls[-1]
         return [f"{call.name} ended {outcome.status}: {outcome.reason}"]
+    if event.kind == "raw":
+        outcome = view.calls[0][1]
+        return [f"{outcome.status} {outcome.reason}" if outcome.status != "ok" else f"gives {_argument(outcome.value)}"]
     words = [f"hits {_blocks(event.hits)}"] if any(event.hits) else []
     if event.kind == "refused":
         words.append("refused")

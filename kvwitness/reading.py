@@ -127,6 +127,17 @@ def counts(value: object, place: Place) -> tuple[int, ...]:
     return tuple(count(item, there) for item, there in items_of(value, place))
 
 
+def plain_values(value: object, place: Place) -> tuple[Any, ...]:
+    """An array of integers, texts and such arrays."""
+    return tuple(_plain_value(item, there) for item, there in items_of(value, place))
+
+
+def _plain_value(value: object, place: Place) -> Any:
+    if isinstance(value, list):
+        return plain_values(value, place)
+    return text(value, place) if isinstance(value, str) else integer(value, place)
+
+
 def flag(value: object, place: Place) -> bool:
     """True or false."""
     if not isinstance(value, bool):

@@ -13,8 +13,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from kvwitness import simpler
-from kvwitness.properties.operations import Execute, Operation
-from kvwitness.properties.replay import MakePort, Setting, replay
+from kvwitness.properties.operations import Execute, Operation, Raw
+from kvwitness.properties.replay import MakePort, Replayed, Setting, replay
 from kvwitness.properties.violation import Violation
 
 MOST_REPLAYS = 5000
@@ -22,6 +22,12 @@ MOST_REPLAYS = 5000
 
 Progress = Callable[[int, int], object]
 """Is told the operations left and the replays done, each time that a run got simpler."""
+
+Trial = Callable[[Setting, Sequence[Operation]], Replayed]
+"""Carries out a candidate, what its run does not allow left out, and says what it breaks."""
+
+Also = Callable[[Setting, Sequence[Operation]], bool]
+"""What a smaller run must satisfy besides breaking the clause."""
 
 
 @frozen
@@ -51,14 +57,46 @@ def shrink(
     *,
     most_replays: int = MOST_REPLAYS,
     progress: Progress | None = None,
+    also: Also | None = None,
 ) -> Shrunk:
     """Make a run small that breaks ``clause``.
+
+    Args:
+        make_port: What breaks it.
+        setting: Sizes, rules and oracles.
+        operations: The run.
+        clause: What is broken.
+        most_replays: When to be content.
+        progress: Who is told.
+        also: What a smaller run must satisfy besides.
+
+    Raises:
+        ValueError: The run does not break it.
+    """
+
+    def trial(candidate: Setting, tried: Sequence[Operation]) -> Replayed:
+        return replay(make_port, candidate, tried, skip_illegal=True)
+
+    return shrink_by(trial, setting, operations, clause, most_replays=most_replays, progress=progress, also=also)
+
+
+def shrink_by(
+    trial: Trial,
+    setting: Setting,
+    operations: Sequence[Operation],
+    clause: str,
+    *,
+    most_replays: int = MOST_REPLAYS,
+    progress: Progress | None = None,
+    also: Also | None = None,
+) -> Shrunk:
+    """Make a run small that breaks ``clause`` by what ``trial`` says; the rest is as in `shrink`.
 
     Raises:
         ValueError: The run does not break it.
     """
     started = time.perf_counter()
-    search = _Search(make_port, setting, clause, most_replays, progress or (lambda _operations, _replays: None))
+    search = _Search(trial, setting, clause, most_replays, progress or (lambda _operations, _replays: None), also)
     if not search.accepts(setting, tuple(operations)) or search.violation is None:
         raise ValueError(f"got a run that does not break {clause}; allowed is one that does; replay it first to see what it breaks")
     search.run()
@@ -68,12 +106,14 @@ def shrink(
 class _Search:
     """The smallest run so far, and what was tried."""
 
-    def __init__(self, make_port: MakePort, setting: Setting, clause: str, most_replays: int, progress: Progress) -> None:
+    def __init__(
+        self, trial: Trial, setting: Setting, clause: str, most_replays: int, progress: Progress, also: Also | None
+    ) -> None:
         self.setting = setting
         self.operations: tuple[Operation, ...] = ()
         self.violation: Violation | None = None
         self.replays = 0
-        self._make_port, self._clause = make_port, clause
+        self._trial, self._clause, self._also = trial, clause, also
         # The run that was given is carried out in any case, so that there is a result.
         self._most, self._progress = max(1, most_replays), progress
         self._tried: set[Any] = set()
@@ -83,11 +123,13 @@ class _Search:
         if self.replays >= self._most or not self._is_new(setting, operations):
             return False
         self.replays += 1
-        replayed = replay(self._make_port, setting, operations, skip_illegal=True)
+        replayed = self._trial(setting, operations)
         violation = replayed.violation
         if violation is None or violation.clause != self._clause:
             # What was skipped makes no difference: the executed form is as good as tried.
             self._is_new(setting, replayed.operations)
+            return False
+        if self._also is not None and not self._also(setting, replayed.operations):
             return False
         self.setting, self.operations, self.violation = setting, replayed.operations, violation
         self._progress(len(self.operations), self.replays)
@@ -197,13 +239,22 @@ def renamed(operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
     """The operations with their requests called A, B, C and so on in the order in which they appear."""
     names: dict[str, str] = {}
     for operation in operations:
-        old = getattr(operation, "id", None)
+        old = _request_of(operation)
         if old is not None:
             names.setdefault(old, _nth_name(len(names)))
     return tuple(_renamed(operation, names) for operation in operations)
 
 
+def _request_of(operation: Operation) -> str | None:
+    """The request that an operation names, if any."""
+    if isinstance(operation, Raw):
+        return next((argument for argument in operation.arguments if isinstance(argument, str)), None)
+    return getattr(operation, "id", None)
+
+
 def _renamed(operation: Any, names: dict[str, str]) -> Operation:
+    if isinstance(operation, Raw):
+        return Raw(operation.name, tuple(names.get(each, each) if isinstance(each, str) else each for each in operation.arguments))
     if isinstance(operation, Execute):
         return Execute({names[name]: tokens for name, tokens in sorted(operation.outputs.items()) if name in names})
     changed: Operation = evolve(operation, id=names[operation.id]) if hasattr(operation, "id") else operation

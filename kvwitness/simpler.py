@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve, fields_dict
 
 from kvwitness.model.kinds import Config, ConfigError, Kind
-from kvwitness.properties.operations import Close, Execute, Grow, Operation, Probe, Start
+from kvwitness.properties.operations import Close, Execute, Grow, Operation, Probe, Raw, Start
 
 Operations = tuple[Operation, ...]
 
@@ -128,7 +128,9 @@ def _with_shorter_chunk(operations: Operations, place: int, name: str, tokens: i
 
 
 def simpler_operations(operation: Any) -> Iterator[Operation]:
-    """One operation with one thing about it smaller or gone."""
+    """One operation with one thing about it smaller or gone; a raw call is as it is."""
+    if isinstance(operation, Raw):
+        return
     for name in fields_dict(type(operation)):
         for value in _simpler_values(operation, name, getattr(operation, name)):
             yield evolve(operation, **{name: value})

@@ -27,7 +27,7 @@ from kvwitness import reading
 from kvwitness.model.clauses import REGISTRY
 from kvwitness.model.kinds import KIND_NAMES, MAMBA_MODES, Config, ConfigError, Kind
 from kvwitness.model.profile import PROFILES
-from kvwitness.properties.operations import NAMES, Operation
+from kvwitness.properties.operations import NAMES, Arguments, Operation
 from kvwitness.properties.replay import Setting
 from kvwitness.properties.violation import Violation
 from kvwitness.reading import Place, TraceError
@@ -191,6 +191,7 @@ OPERATION_FIELDS: dict[Any, Reader] = {
     bool: reading.flag,
     tuple[int, ...]: reading.counts,
     dict[str, tuple[int, ...]]: reading.counts_by_name,
+    Arguments: reading.plain_values,
 }
 
 
@@ -275,7 +276,11 @@ def _step(value: object, place: Place) -> Step:
     kind = NAMES[reading.choice(tuple(NAMES))(members.pop("op"), place.at("op"))]
     expect = _expectation(members.pop("expect"), place.at("expect")) if "expect" in members else None
     required, readers = _fields_of(kind, OPERATION_FIELDS)
-    return Step(kind(**_read_members(members, place, required, readers)), expect)
+    read = _read_members(members, place, required, readers)
+    try:
+        return Step(kind(**read), expect)
+    except ValueError as error:
+        raise TraceError(reading.one_line(f"{place.file}: {place.path}: {error}")) from error
 
 
 def _expectation(value: object, place: Place) -> Expectation:

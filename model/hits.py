@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from kvwitness.model.kinds import Kind
 from kvwitness.model.need import needed_blocks
+from kvwitness.model.numbers import ceil_div
 from kvwitness.model.profile import Profile
 
 IsCached = Callable[[int], bool]
@@ -42,6 +43,17 @@ def matched_run_end(kind: Kind, block: int, *, max_length: int, alignment: int, 
         if end * block % alignment == 0 and all(is_cached(index) for index in range(first, end)):
             return end
     return 0
+
+
+def serves_a_hit(kind: Kind, place: int, block: int, *, alignment: int, draft_drop: bool) -> bool:
+    """Whether the block at this place is needed by a hit of some aligned length: by the shortest that reaches behind it, if any.
+
+    A draft model's hit asks for one block more than it reaches.
+    """
+    behind = (place if draft_drop else place + 1) * block
+    length = max(alignment, ceil_div(behind, alignment) * alignment)
+    first, _ = needed_blocks(kind, length, block)
+    return bool(first <= place)
 
 
 def hit_table(kind: Kind, profile: Profile, block: int, length: int, *, draft_drop: bool = False) -> tuple[int, int]:

@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from typing import Literal
 
-from attrs import field, frozen
+from attrs import field, fields, frozen
+
+from kvwitness.model.profile import Profile
 
 Name = Literal["full", "sliding", "chunked", "mamba", "cross", "sink"]
 MambaMode = Literal["none", "all", "align"]
@@ -98,6 +100,22 @@ class Config:
     def hit_alignment(self) -> int:
         """What hit lengths are multiples of, in tokens."""
         return self.alignment or self.tokens_per_block
+
+    def under(self, profile: Profile) -> "Config":
+        """The same configuration with blocks as wide as the profile makes them."""
+        if profile.context_parallel == "dcp_pcp" or self.pcp == 1:
+            return self
+        return WidenedByDcp(**{attribute.name: getattr(self, attribute.name) for attribute in fields(Config)})
+
+
+@frozen
+class WidenedByDcp(Config):
+    """A configuration whose blocks only decode context parallelism spreads."""
+
+    @property
+    def tokens_per_block(self) -> int:
+        """Tokens that one block stands for."""
+        return self.block_size * self.dcp
 
 
 def _demand(holds: bool, got: str, allowed: str, remedy: str) -> None:

@@ -25,6 +25,18 @@ def every_group_covers(lengths: tuple[int, ...]) -> bool:
     return len(set(lengths)) <= 1
 
 
+@clause("LIVE.PUBLISHED", level="L1", source="cache_blocks")
+def needed_is_published(keyed: bool, serves: bool) -> bool:
+    """A full block that a hit of some aligned length needs is findable once it counts as published."""
+    return keyed or not serves
+
+
+@clause("LIVE.RELEASED", level="L1", source="remove_skipped_blocks")
+def skipped_is_released(skipped: tuple[int, ...]) -> bool:
+    """Once skipped blocks are released, no block is held that lies wholly before the first token still needed."""
+    return not any(skipped)
+
+
 @clause("LIVE.HIT.KEYED", level="L0", source="find_longest_cache_hit, BlockPool.get_cached_block")
 def hit_is_published(block: int, published: tuple[int, ...]) -> bool:
     """Every real block of a hit is published under the key of its place."""

@@ -88,11 +88,13 @@ publish_full = table.publish_full
 
 @clause("MAMBA.RELEASE-SKIPPED", level="L2", source="MambaManager.remove_skipped_blocks")
 def release_skipped(group: Group, pool: Pool, held: Held, *, num_computed_tokens: int) -> tuple[Pool, Held]:
-    """Mamba releases the states before that of the last computed token, in mode align also the one that was copied on
-    when the table grew.
+    """Mamba releases the states before that of the last computed token, from the right until a null one; in mode align
+    also the one that was copied on when the table grew, or all.
     """
     if group.profile.mamba_release_lag == "drafts":
         num_computed_tokens -= group.kind.drafts
+    if group.kind.mode == "align" and group.profile.mamba_release_walk == "all":
+        return table.with_nulls(group, pool, held, 0, table.num_skipped_here(group, held, num_computed_tokens))
     pool, held = table.release_skipped(group, pool, held, num_computed_tokens=num_computed_tokens)
     last = held.last_state
     if group.kind.mode != "align" or last is None or last >= ceil_div(num_computed_tokens, group.block) - 1:
@@ -100,7 +102,7 @@ def release_skipped(group: Group, pool: Pool, held: Held, *, num_computed_tokens
     if held.blocks[last] == NULL:
         return pool, held
     remaining = (*held.blocks[:last], NULL, *held.blocks[last + 1 :])
-    return release(pool, (held.blocks[last],), group.profile), with_blocks(held, remaining)
+    return release(pool, (held.blocks[last],), group.profile, caching=group.caching), with_blocks(held, remaining)
 
 
 release_all = table.release_all

@@ -34,20 +34,22 @@ class State:
         groups: The fixed facts of each group.
         pool: The pool.
         tables: Per group, what each request holds.
-        published_this_step: Per group, the blocks keyed since the step began.
+        published_this_step: Per group, the blocks keyed since the step began, each with its key.
     """
 
     config: Config
     groups: tuple[Group, ...]
     pool: Pool
     tables: tuple[dict[str, Held], ...]
-    published_this_step: tuple[frozenset[int], ...]
+    published_this_step: tuple[frozenset[tuple[int, Key]], ...]
 
 
 def initial_state(config: Config, profile: Profile) -> State:
     """An idle pool with its managers built."""
+    config = config.under(profile)
     groups = tuple(
-        Group(number, kind, config.tokens_per_block, config.blocks, config.caching, profile) for number, kind in enumerate(config.groups)
+        Group(number, kind, config.tokens_per_block, config.blocks, config.caching, profile, config.hit_alignment, config.draft_model)
+        for number, kind in enumerate(config.groups)
     )
     pool = fresh_pool(config.blocks)
     for group in groups:
@@ -68,7 +70,7 @@ def apply(state: State, call: Call) -> tuple[State, Outcome]:
 def observe(state: State) -> Observation:
     """The whole state as plain data."""
     return Observation(
-        tuple({request: held.blocks for request, held in tables.items()} for tables in state.tables),
+        tuple({request: held.blocks for request, held in tables.items() if held.blocks} for tables in state.tables),
         state.pool.free,
         state.pool.references,
         state.pool.keys,
@@ -123,12 +125,19 @@ def get_num_blocks_to_allocate(
         tokens = encoder_tokens if group.kind.kind == "cross" else num_tokens
         held = state.tables[group.number].get(request, NOTHING)
         mine = hits[group.number] if hits else ()
-        guarded = group.kind.kind == "mamba" and group.profile.mamba_same_step_guard
-        if guarded and not state.published_this_step[group.number].isdisjoint(mine):
+        if group.kind.kind == "mamba" and group.profile.mamba_same_step_guard and _is_put_off(state, group, mine):
             blocks += group.num_blocks + 1
             continue
         blocks += RULES[group.kind.kind].estimate(group, state.pool, held, num_tokens=tokens, hits=mine, total_computed=total, main=main)
     return state, blocks
+
+
+def _is_put_off(state: State, group: Group, hits: Blocks) -> bool:
+    """Whether a hit was published in this step; by the key's scope, whether any copy of it was."""
+    published = state.published_this_step[group.number]
+    if group.profile.mamba_guard_scope == "block":
+        return not {block for block, _ in published}.isdisjoint(hits)
+    return not {(group.number, key) for _, key in published}.isdisjoint(state.pool.keys[block] for block in hits if block)
 
 
 def allocate_new_computed_blocks(
@@ -173,7 +182,8 @@ def cache_blocks(state: State, request: str, keys: tuple[Key, ...], num_tokens: 
         pool, kept = RULES[group.kind.kind].publish_full(group, pool, held, keys=keys, num_tokens=num_tokens)
         if kept is not held:
             tables[group.number] = _put(tables[group.number], request, kept)
-            published[group.number] |= frozenset(kept.keyed_this_step)
+            fresh = kept.keyed_this_step[len(held.keyed_this_step) :]
+            published[group.number] |= {(block, entry[1]) for block in fresh if (entry := pool.keys[block])}
     if pool is state.pool and tables == list(state.tables):
         return state, None
     return State(state.config, state.groups, pool, tuple(tables), tuple(published)), None

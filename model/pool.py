@@ -83,7 +83,7 @@ def touch(pool: Pool, blocks: Iterable[int], profile: Profile) -> Pool:
 
 
 @clause("POOL.RELEASE", level="L3", source="BlockPool.free_blocks")
-def release(pool: Pool, blocks: Iterable[int], profile: Profile) -> Pool:
+def release(pool: Pool, blocks: Iterable[int], profile: Profile, *, skipped: bool = False, caching: bool = True) -> Pool:
     """Releasing a block takes a holder from it, and one that has none left joins the free queue in the profile's order, still findable."""
     references, freed = list(pool.references), []
     for block in blocks:
@@ -95,7 +95,8 @@ def release(pool: Pool, blocks: Iterable[int], profile: Profile) -> Pool:
         references[block] -= 1
         if references[block] == 0:
             freed.append(block)
-    if profile.free_order == "appended":
+    order = profile.free_order
+    if order == "appended" or (order == "skipped_keyless_first" and not skipped) or (order == "keyless_first_if_caching" and not caching):
         free = (*pool.free, *freed)
     else:
         keyless = (block for block in freed if pool.keys[block] is None)

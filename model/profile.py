@@ -8,7 +8,7 @@ from typing import Literal
 
 from attrs import evolve, fields, frozen
 
-FreeOrder = Literal["appended", "keyless_first"]
+FreeOrder = Literal["appended", "skipped_keyless_first", "keyless_first", "keyless_first_if_caching"]
 ReleaseLag = Literal["none", "drafts"]
 AlignShrink = Literal["raises", "nothing"]
 EstimateFloor = Literal["raw", "zero"]
@@ -25,6 +25,9 @@ ReleaseBasis = Literal["optimistic", "settled"]
 ResumedSplit = Literal["unsplit", "as_new"]
 TailChunks = Literal["cut_anywhere", "end_at_blocks"]
 PreemptedInPlan = Literal["keeps_keys", "withdrawn"]
+GuardScope = Literal["block", "key"]
+ReleaseWalk = Literal["to_first_null", "all"]
+ExternalCut = Literal["whole_blocks", "tokens"]
 
 
 @frozen
@@ -34,14 +37,20 @@ class Profile:
     Attributes:
         name: What reports call it.
         free_order: Where released blocks join the free queue: at the tail in the order given,
-            or those without a key at the head (reused first) and the others at the tail.
+            or those without a key at the head (reused first) and the others at the tail,
+            the latter always, only where skipped blocks or a sliding window's are released, or only while caching is on.
         mamba_release_lag: How far Mamba's release stays behind the computed count: not at all, or by the speculative blocks.
+        mamba_release_walk: Whether releasing skipped states of mode align goes from the right to the first null entry only:
+            where several steps are planned ahead there are states left of it.
         mamba_same_step_guard: Whether a hit on a state that is published in the step being planned is put off.
+        mamba_guard_scope: What the guard goes by: the very block that is published, or its key, so that an earlier copy is put off as well.
         mamba_align_shrink: What growing to fewer blocks than held does in mode align.
         estimate_floor: Whether an estimate may be negative or stops at zero.
         sliding_draft_drop: How the draft drop and an alignment other than the block size go together.
         sliding_window_one: Whether a window of one token, which reads nothing earlier, asks for a cached block all the same.
-        sliding_publish: Which full blocks of a sliding window get a key.
+        sliding_publish: Which full blocks of a sliding window get a key: all, or the tails of the aligned segments;
+            the tails reckon with a draft model's block or they do not.
+        external_cut: When external tokens that are all skipped take no block: once they skip a whole block, or at once.
         sink_reservation: How sink blocks leave the pool: taken without a trace, reserved and accounted for, or not at all.
         mamba_caching: In which Mamba modes prefix caching may be on.
         null_references: Whether releasing null entries moves the null block's reference count.
@@ -59,12 +68,15 @@ class Profile:
     name: str
     free_order: FreeOrder
     mamba_release_lag: ReleaseLag
+    mamba_release_walk: ReleaseWalk
     mamba_same_step_guard: bool
+    mamba_guard_scope: GuardScope
     mamba_align_shrink: AlignShrink
     estimate_floor: EstimateFloor
     sliding_draft_drop: SlidingDraftDrop
     sliding_window_one: SlidingWindowOne
     sliding_publish: SlidingPublish
+    external_cut: ExternalCut
     sink_reservation: SinkReservation
     mamba_caching: MambaCaching
     null_references: NullReferences
@@ -82,12 +94,15 @@ VLLM_0_16 = Profile(
     name="vllm-0.16",
     free_order="appended",
     mamba_release_lag="none",
+    mamba_release_walk="to_first_null",
     mamba_same_step_guard=False,
+    mamba_guard_scope="block",
     mamba_align_shrink="raises",
     estimate_floor="raw",
     sliding_draft_drop="raises",
     sliding_window_one="needs_a_block",
     sliding_publish="all",
+    external_cut="whole_blocks",
     sink_reservation="taken",
     mamba_caching="any_mode",
     null_references="drift",
@@ -105,12 +120,15 @@ SOUND = Profile(
     name="sound",
     free_order="keyless_first",
     mamba_release_lag="none",
+    mamba_release_walk="all",
     mamba_same_step_guard=True,
+    mamba_guard_scope="block",
     mamba_align_shrink="nothing",
     estimate_floor="zero",
     sliding_draft_drop="longest",
     sliding_window_one="needs_nothing",
     sliding_publish="all",
+    external_cut="whole_blocks",
     sink_reservation="reserved",
     mamba_caching="any_mode",
     null_references="untouched",
@@ -124,7 +142,61 @@ SOUND = Profile(
     preempted_in_plan="withdrawn",
 )
 
-PROFILES = {profile.name: profile for profile in (VLLM_0_16, SOUND)}
+# A release's profile is the one before it with what changed; vllm-0.16 is the seed.
+VLLM_0_15 = evolve(VLLM_0_16, name="vllm-0.15")
+VLLM_0_17 = evolve(
+    VLLM_0_16, name="vllm-0.17", mamba_release_lag="drafts", mamba_same_step_guard=True, mamba_guard_scope="key", resumed_split="as_new"
+)
+VLLM_0_19 = evolve(VLLM_0_17, name="vllm-0.19", sliding_draft_drop="drop_then_align")
+VLLM_0_20 = evolve(VLLM_0_19, name="vllm-0.20", sliding_draft_drop="align_after_drop")
+VLLM_0_22 = evolve(VLLM_0_20, name="vllm-0.22", sliding_publish="segment_tails")
+VLLM_0_23 = evolve(
+    VLLM_0_22,
+    name="vllm-0.23",
+    free_order="skipped_keyless_first",
+    mamba_align_shrink="nothing",
+    sliding_publish="segment_tails_with_draft",
+)
+VLLM_0_24 = evolve(
+    VLLM_0_23,
+    name="vllm-0.24",
+    free_order="keyless_first",
+    external_cut="tokens",
+    adoption="two_phase",
+)
+VLLM_0_26 = evolve(
+    VLLM_0_24,
+    name="vllm-0.26",
+    mamba_release_lag="none",
+    context_parallel="dcp",
+    publish_past_hashed="index_error",
+    release_basis="settled",
+)
+VLLM_0_27 = evolve(VLLM_0_26, name="vllm-0.27", free_order="keyless_first_if_caching")
+VLLM_0_28 = evolve(VLLM_0_27, name="vllm-0.28", free_order="keyless_first", tail_chunks="end_at_blocks")
+VLLM_0_30 = evolve(VLLM_0_28, name="vllm-0.30", mamba_release_walk="all", sink_reservation="none")
+VLLM_0_32 = evolve(VLLM_0_30, name="vllm-0.32")
+VLLM_0_33 = evolve(VLLM_0_32, name="vllm-0.33", mamba_caching="align_only", null_references="untouched", publish_past_hashed="clipped")
+
+RELEASES = (
+    VLLM_0_15,
+    VLLM_0_16,
+    VLLM_0_17,
+    VLLM_0_19,
+    VLLM_0_20,
+    VLLM_0_22,
+    VLLM_0_23,
+    VLLM_0_24,
+    VLLM_0_26,
+    VLLM_0_27,
+    VLLM_0_28,
+    VLLM_0_30,
+    VLLM_0_32,
+    VLLM_0_33,
+)
+"""The profile of every release from which on something changed, oldest first."""
+
+PROFILES = {profile.name: profile for profile in (SOUND, *RELEASES)}
 
 AXES = tuple(field.name for field in fields(Profile) if field.name != "name")
 

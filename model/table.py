@@ -3,6 +3,8 @@
 Each function takes and returns values: the group's fixed facts, the pool, what the request holds.
 """
 
+from collections.abc import Callable
+
 from attrs import frozen
 
 from kvwitness.model.calls import Blocks, Key
@@ -26,6 +28,8 @@ class Group:
         num_blocks: Blocks in the pool.
         caching: Whether prefix caching is on.
         profile: The rules in force.
+        alignment: What hit lengths are multiples of, in tokens; 0 means the block.
+        draft_model: Whether hits ask for a draft model's block.
     """
 
     number: int
@@ -34,6 +38,8 @@ class Group:
     num_blocks: int
     caching: bool
     profile: Profile
+    alignment: int = 0
+    draft_model: bool = False
 
 
 @frozen(slots=False)
@@ -106,8 +112,9 @@ def adopt_hits(group: Group, pool: Pool, held: Held, *, hits: Blocks, num_local_
 def take_external(group: Group, pool: Pool, held: Held, *, num_local_tokens: int, num_external_tokens: int) -> tuple[Pool, Held, Blocks]:
     """External tokens get fresh blocks behind the hits, none where the blocks are skipped."""
     total = num_local_tokens + num_external_tokens
-    nothing_needed = num_skipped_blocks(group.kind, total, group.block) > 0 and first_needed(group.kind, total) >= total
-    if num_external_tokens <= 0 or nothing_needed:
+    skipped = first_needed(group.kind, total)
+    cut = skipped > 0 if group.profile.external_cut == "tokens" else num_skipped_blocks(group.kind, total, group.block) > 0
+    if num_external_tokens <= 0 or (cut and skipped >= total):
         return pool, held, ()
     count = ceil_div(total, group.block) - len(held.blocks)
     pool, taken = take(pool, max(count, 0) if group.profile.estimate_floor == "zero" else count)
@@ -124,14 +131,23 @@ def grow(group: Group, pool: Pool, held: Held, *, num_tokens: int, main: int) ->
 @clause("TABLE.PUBLISH", level="L2", source="cache_blocks")
 def publish_full(group: Group, pool: Pool, held: Held, *, keys: tuple[Key, ...], num_tokens: int) -> tuple[Pool, Held]:
     """Publishing keys every full block of the first ``num_tokens`` tokens that was not keyed before, and no null block."""
+    return publish_kept(group, pool, held, keys=keys, num_tokens=num_tokens, is_kept=lambda _place: True)
+
+
+def publish_kept(
+    group: Group, pool: Pool, held: Held, *, keys: tuple[Key, ...], num_tokens: int, is_kept: Callable[[int], bool]
+) -> tuple[Pool, Held]:
+    """Publish the blocks at the places that are kept; the others count as published all the same."""
     done, full = held.published or 0, floor_div(num_tokens, group.block)
+    if group.profile.publish_past_hashed == "clipped":
+        full = min(full, len(keys))
     if full <= done:
         return pool, held
     if full > len(held.blocks):
         raise Rejection("publish_unallocated" if held.blocks else "unknown_request")
     if full > len(keys):
         raise Rejection("not_enough_keys")
-    entries = [(block, keys[done + place]) for place, block in enumerate(held.blocks[done:full]) if block != NULL]
+    entries = [(held.blocks[place], keys[place]) for place in range(done, full) if held.blocks[place] != NULL and is_kept(place)]
     return publish(pool, group.number, entries), Held(
         held.blocks,
         full,
@@ -146,20 +162,31 @@ def publish_full(group: Group, pool: Pool, held: Held, *, keys: tuple[Key, ...],
 @clause("TABLE.RELEASE-SKIPPED", level="L2", source="remove_skipped_blocks")
 def release_skipped(group: Group, pool: Pool, held: Held, *, num_computed_tokens: int) -> tuple[Pool, Held]:
     """The blocks before the first needed token are released and become null, from the right until a null one."""
-    end = min(num_skipped_blocks(group.kind, num_computed_tokens, group.block), len(held.blocks))
+    end = num_skipped_here(group, held, num_computed_tokens)
     start = end
     while start > 0 and held.blocks[start - 1] != NULL:
         start -= 1
+    return with_nulls(group, pool, held, start, end)
+
+
+def num_skipped_here(group: Group, held: Held, num_computed_tokens: int) -> int:
+    """How many leading entries of a table are skipped."""
+    return min(num_skipped_blocks(group.kind, num_computed_tokens, group.block), len(held.blocks))  # type: ignore[no-any-return]
+
+
+def with_nulls(group: Group, pool: Pool, held: Held, start: int, end: int) -> tuple[Pool, Held]:
+    """Release the blocks at places ``[start, end)`` that are not null already, from the right."""
     if start == end:
         return pool, held
     table = held.blocks[:start] + (NULL,) * (end - start) + held.blocks[end:]
-    return release(pool, reversed(held.blocks[start:end]), group.profile), with_blocks(held, table)
+    released = [block for block in reversed(held.blocks[start:end]) if block != NULL]
+    return release(pool, released, group.profile, skipped=True, caching=group.caching), with_blocks(held, table)
 
 
 @clause("TABLE.FREE", level="L2", source="free")
 def release_all(group: Group, pool: Pool, held: Held) -> Pool:
     """Freeing a request releases its whole table, the tail first, so that prefixes stay findable longest."""
-    return release(pool, reversed(held.blocks), group.profile)
+    return release(pool, reversed(held.blocks), group.profile, skipped=group.kind.kind == "sliding", caching=group.caching)
 
 
 def with_blocks(held: Held, blocks: Blocks) -> Held:

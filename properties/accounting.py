@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from kvwitness.model import books
 from kvwitness.model.calls import Blocks, Key, Observation
 from kvwitness.model.kinds import Config
-from kvwitness.properties.operations import Probe, Share
+from kvwitness.properties.books_told import difference, explain_state
+from kvwitness.properties.operations import Probe, Raw, Share
+from kvwitness.properties.raw_books import RawBooks
 from kvwitness.properties.view import View
 from kvwitness.properties.violation import Violation
 
@@ -20,18 +22,23 @@ class Accounting:
     def __init__(self, config: Config) -> None:
         """Judge pools of this configuration."""
         self._num_blocks = config.blocks
+        self._raw: RawBooks | None = None
 
     def judge(self, view: View) -> Violation | None:
         """The first broken clause, or None."""
+        if self._raw is None and isinstance(view.operation, Raw):
+            self._raw = RawBooks(self._num_blocks)
+        if self._raw is not None:
+            return self._raw.judge(view)
         if view.event.kind == "broken":
             return _broken_call(view)
         unchanged = view.before is view.after or view.before == view.after
         if not unchanged and not _is_sound(view.after, self._num_blocks):
-            return explain(view.after, self._num_blocks)
+            return explain_state(view.after, self._num_blocks)
         if not view.caller.requests and not books.is_at_rest(view.after):
             return _explain_rest(view.after)
         if not unchanged and _must_not_change(view):
-            return Violation("BOOKS.UNCHANGED", f"{view.event.kind}, and still {_difference(view.before, view.after)}", NAME)
+            return Violation("BOOKS.UNCHANGED", f"{view.event.kind}, and still {difference(view.before, view.after)}", NAME)
         return _judge_estimate(view, None if view.after.free is None else len(view.after.free))
 
     def judge_calls(self, view: View, free_after: int) -> Violation | None:
@@ -77,7 +84,7 @@ def _judge_estimate(view: View, free_after: int | None) -> Violation | None:
 def _is_sound(seen: Observation, num_blocks: int) -> bool:
     """The fast pass over the parts that the port shows: True only if every clause of the books holds."""
     if seen.tables is None or seen.free is None or seen.references is None or seen.keys is None or seen.index is None:
-        return explain(seen, num_blocks) is None
+        return explain_state(seen, num_blocks) is None
     holders, keys = [0] * num_blocks, seen.keys
     for tables in seen.tables:
         for table in tables.values():
@@ -115,70 +122,6 @@ def _published_fits(seen: Observation) -> bool:
             if not books.counts_what_is_held(count, tables.get(request)):
                 return False
     return True
-
-
-def explain(seen: Observation, num_blocks: int) -> Violation | None:
-    """The slow pass: the first broken clause with the block or request that breaks it."""
-    holders: dict[int, list[str]] = {block: [] for block in range(num_blocks)}
-    for tables in seen.tables or ():
-        for request, table in tables.items():
-            if not books.holds_once(table):
-                return Violation("BOOKS.ONCE", f"the table of {request} is {list(table)}", NAME)
-            for block in table:
-                holders[block].append(request)
-    return _explain_blocks(seen, holders) or _explain_published(seen)
-
-
-def _explain_blocks(seen: Observation, holders: dict[int, list[str]]) -> Violation | None:
-    free = seen.free
-    if free is not None and not books.is_queued_once(free):
-        return Violation("BOOKS.QUEUE", f"the free queue is {list(free)}", NAME)
-    if free is not None and not books.null_is_inert(free, seen.keys[0] if seen.keys else None):
-        return Violation("BOOKS.NULL", f"the free queue is {list(free)}", NAME)
-    for block in range(1, len(holders)):
-        broken = _explain_block(seen, block, holders[block])
-        if broken:
-            return broken
-    return None
-
-
-def _explain_block(seen: Observation, block: int, held_by: list[str]) -> Violation | None:
-    broken = _explain_holders(seen, block, held_by) if seen.tables is not None else None
-    if broken is None and seen.keys is not None and seen.index is not None:
-        key = seen.keys[block]
-        entries = [entry for entry, blocks in seen.index.items() if block in blocks]
-        if not books.is_indexed_iff_keyed(bool(entries), key is not None) or (entries and entries != [key]):
-            return Violation("BOOKS.INDEX", f"block {block} carries {key} and is listed under {entries or 'nothing'}", NAME)
-    return broken
-
-
-def _explain_holders(seen: Observation, block: int, held_by: list[str]) -> Violation | None:
-    count, names = len(held_by), ", ".join(held_by) or "nobody"
-    if seen.references is not None and not books.counts_holders(seen.references[block], count):
-        return Violation("BOOKS.REFERENCES", f"block {block} counts {seen.references[block]} references and is held by {names}", NAME)
-    if not books.set_apart_is_unheld(count, block in (seen.reserved or ())):
-        return Violation("BOOKS.SET-APART", f"block {block} is set apart for a sink and is held by {names}", NAME)
-    if seen.free is not None and not books.is_free_iff_unheld(block in seen.free, count, block in (seen.reserved or ())):
-        state = "is free" if block in seen.free else "is not free"
-        return Violation("BOOKS.FREE", f"block {block} {state} and is held by {names}", NAME)
-    if seen.keys is not None and not books.is_shared_only_with_key(count, seen.keys[block] is not None):
-        return Violation("BOOKS.EXCLUSIVE", f"block {block} carries no key and is held by {names}", NAME)
-    return None
-
-
-def _explain_published(seen: Observation) -> Violation | None:
-    for tables, published in zip(seen.tables or (), seen.published or (), strict=False):
-        for request, count in published.items():
-            table = tables.get(request)
-            if not books.counts_what_is_held(count, table):
-                return Violation("BOOKS.PUBLISHED", f"{request} counts {count} published blocks with the table {table}", NAME)
-    return None
-
-
-def _difference(before: Observation, after: Observation) -> str:
-    """Which parts changed, for a sentence."""
-    parts = [name for name in Observation._fields if getattr(before, name) != getattr(after, name)]
-    return "changed: " + ", ".join(parts)
 
 
 def _explain_rest(seen: Observation) -> Violation:

@@ -25,12 +25,19 @@ class Erratum:
         sentence: What goes wrong, in the words of someone it happens to.
         axes: The rules that cause it; with all of them sound it is gone.
         clauses: The clauses that it breaks.
+        values: Those values of the axes that cause it; none for any other than the sound one.
     """
 
     id: str
     sentence: str
     axes: tuple[str, ...]
     clauses: tuple[str, ...]
+    values: tuple[object, ...] = ()
+
+    def is_of(self, profile: Profile) -> bool:
+        """Whether the profile has the rules that cause it."""
+        rules = [(getattr(profile, axis), getattr(SOUND, axis)) for axis in self.axes]
+        return any(rule != sound and (not self.values or rule in self.values) for rule, sound in rules)
 
 
 ERRATA = (
@@ -39,6 +46,24 @@ ERRATA = (
         "A request starts from a Mamba state that another request computes in the same step.",
         ("mamba_same_step_guard",),
         ("MAMBA.HIT.COMPUTED", *CONTENTS),
+    ),
+    Erratum(
+        "guard-by-key",
+        "A request is put off for a Mamba state that is computed long since, because another request computes it again in this step.",
+        ("mamba_guard_scope",),
+        ("LIVE.REFUSAL",),
+    ),
+    Erratum(
+        "states-kept-by-drafts",
+        "Mamba states that nobody reads are held until the request has gone on by as many tokens as it has speculative blocks.",
+        ("mamba_release_lag",),
+        ("LIVE.RELEASED",),
+    ),
+    Erratum(
+        "states-stranded",
+        "With steps planned ahead, Mamba align states left of a null entry are held until the request ends.",
+        ("mamba_release_walk",),
+        ("LIVE.RELEASED",),
     ),
     Erratum(
         "resumed-chunk-unaligned",
@@ -74,7 +99,14 @@ ERRATA = (
         "drop-alignment",
         "A sliding-window look-up under a draft model fails, or misses a hit, where the alignment is not the block size.",
         ("sliding_draft_drop",),
-        ("BOOKS.ACCEPTED", "LIVE.HIT.FOUND"),
+        ("BOOKS.ACCEPTED", "LIVE.HIT.FOUND", "LIVE.HIT.NULLS", *CONTENTS),
+    ),
+    Erratum(
+        "draft-block-unpublished",
+        "A sliding window publishes the ends of aligned segments without the block that a draft model's hit asks for: nothing is hit.",
+        ("sliding_publish",),
+        ("LIVE.PUBLISHED",),
+        ("segment_tails",),
     ),
     Erratum(
         "window-one",
@@ -87,6 +119,7 @@ ERRATA = (
         "With attention sinks the prefix cache can never be reset.",
         ("sink_reservation",),
         ("LIVE.RESET",),
+        ("taken",),
     ),
     Erratum(
         "align-shrink",
@@ -100,7 +133,7 @@ ERRATA = (
 
 def errata_of(profile: Profile) -> tuple[Erratum, ...]:
     """The errata whose rules a profile has."""
-    return tuple(erratum for erratum in ERRATA if any(getattr(profile, axis) != getattr(SOUND, axis) for axis in erratum.axes))
+    return tuple(erratum for erratum in ERRATA if erratum.is_of(profile))
 
 
 def attribute(make_port: MakePort, setting: Setting, operations: Sequence[Operation], violation: Violation) -> Erratum | None:

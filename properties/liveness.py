@@ -2,8 +2,9 @@
 
 from kvwitness.model import liveness
 from kvwitness.model.calls import Blocks, Call
-from kvwitness.model.hits import hit_table, longest_hit
+from kvwitness.model.hits import hit_table, longest_hit, serves_a_hit
 from kvwitness.model.kinds import Config
+from kvwitness.model.need import num_skipped_blocks
 from kvwitness.model.profile import SOUND
 from kvwitness.properties.operations import Reset, Share
 from kvwitness.properties.view import View
@@ -30,6 +31,9 @@ class Liveness:
                     broken = self._judge_hit(view, call, outcome.value)
                     if broken:
                         return broken
+        broken = self._judge_kept(view)
+        if broken:
+            return broken
         if view.event.kind == "refused":
             return self._judge_refusal(view)
         if isinstance(view.operation, Reset) and view.event.kind == "reset":
@@ -39,6 +43,44 @@ class Liveness:
                 return Violation("LIVE.RESET", f"{state} and the reset returned {view.event.done}", NAME)
         if isinstance(view.operation, Share) and view.event.kind == "probed":
             return self._judge_common(view)
+        return None
+
+    def _judge_kept(self, view: View) -> Violation | None:
+        """Nothing that is needed goes without a key, and nothing is held that is not needed."""
+        for call, outcome in view.calls:
+            if outcome.status != "ok" or view.after.tables is None:
+                continue
+            if call.name == "cache_blocks" and view.after.published and view.after.keys:
+                broken = self._judge_published(view, call.arguments[0])
+            elif call.name == "remove_skipped_blocks":
+                broken = self._judge_released(view.after.tables, *call.arguments)
+            else:
+                continue
+            if broken:
+                return broken
+        return None
+
+    def _judge_published(self, view: View, request: str) -> Violation | None:
+        """Of the blocks that have just begun to count as published, those that a hit can need carry a key."""
+        config, before, after = self._config, view.before.published or (), view.after.published or ()
+        drops = config.draft_model and config.kind.kind != "mamba"
+        for group, (counts, table) in enumerate(zip(after, [tables.get(request, ()) for tables in view.after.tables or ()], strict=True)):
+            first = before[group].get(request, 0) if before else 0
+            for place in range(first, min(counts.get(request, 0), len(table))):
+                keyed = not table[place] or (view.after.keys or ())[table[place]] is not None
+                if keyed or liveness.needed_is_published(
+                    keyed, serves_a_hit(config.kind, place, config.tokens_per_block, alignment=config.hit_alignment, draft_drop=drops)
+                ):
+                    continue
+                return Violation("LIVE.PUBLISHED", f"block {table[place]} at place {place} of {request} is full and carries no key", NAME)
+        return None
+
+    def _judge_released(self, tables: tuple[dict[str, Blocks], ...], request: str, num_computed_tokens: int) -> Violation | None:
+        end = num_skipped_blocks(self._config.kind, num_computed_tokens, self._config.tokens_per_block)
+        for table in [group.get(request, ())[:end] for group in tables]:
+            if not liveness.skipped_is_released(table):
+                because = f"after a release at {num_computed_tokens} tokens {request} holds {[block for block in table if block]}"
+                return Violation("LIVE.RELEASED", f"{because} before the first token still needed", NAME)
         return None
 
     def _judge_hit(self, view: View, call: Call, hits: tuple[Blocks, ...]) -> Violation | None:

@@ -211,7 +211,7 @@ class Machine(RuleBasedStateMachine):
         digits = Digits(number)
         way = digits.below(4)
         running = [name for name, request in self.caller.requests.items() if request.status == "running"]
-        if way == 1 and running:
+        if way == 1 and running and "get_num_common_prefix_blocks" in self.run.port.hello().calls:
             self.do(Share(digits.one_of(running)))
         elif way > 1 and self.run.steps - self._reset_at >= OPERATIONS_BETWEEN_RESETS:
             self._reset_at = self.run.steps

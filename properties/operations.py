@@ -1,9 +1,11 @@
 """The alphabet: what an engine can do, as plain values that a trace file can hold.
 
 Every driver (generator, state machine, replay, workload) speaks it; they differ only in where operations come from.
+`Raw` alone goes past the protocol: no generator makes it.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from attrs import field, frozen
 
@@ -114,7 +116,62 @@ class Reset:
     force: bool = False
 
 
-Operation = Start | Resume | Grow | Close | Execute | Arrive | Preempt | Free | Probe | Share | Reset
+Arguments = tuple[Any, ...]
+"""What a raw call is made with: integers, names of requests, and nested tuples of block ids or keys."""
+
+RAW_CALLS: dict[str, tuple[str, ...]] = {
+    "find_longest_cache_hit": ("integers", "integer"),
+    "remove_skipped_blocks": ("name", "integer"),
+    "get_num_blocks_to_allocate": ("name", "integer", "hits", "integer", "integer", "integer"),
+    "allocate_new_computed_blocks": ("name", "hits", "integer", "integer"),
+    "allocate_new_blocks": ("name", "integer", "integer", "integer"),
+    "cache_blocks": ("name", "integers", "integer"),
+    "free": ("name",),
+    "reset_prefix_cache": (),
+    "get_new_blocks": ("integer",),
+    "touch": ("integers",),
+    "free_blocks": ("integers",),
+}
+"""The calls that may be made directly, with the form of each argument: those of the protocol that change anything, and the pool's own."""
+
+
+def _arguments(arguments: Iterable[Any]) -> Arguments:
+    return tuple(_arguments(each) if isinstance(each, list | tuple) else each for each in arguments)
+
+
+def _fits(value: Any, form: str) -> bool:
+    if form == "name":
+        return isinstance(value, str)
+    if form == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if form == "id":
+        return _fits(value, "integer") and value >= 0
+    inner = "id" if form == "integers" else "integers"
+    return isinstance(value, tuple) and all(_fits(each, inner) for each in value)
+
+
+@frozen
+class Raw:
+    """One call made directly on the port, past the protocol: a misuse that the port has to reject or to survive.
+
+    Attributes:
+        name: Which call: one of `RAW_CALLS`.
+        arguments: What it is made with.
+    """
+
+    name: str
+    arguments: Arguments = field(default=(), converter=_arguments)
+
+    def __attrs_post_init__(self) -> None:
+        forms = RAW_CALLS.get(self.name)
+        if forms is None:
+            raise ValueError(f"got the call {self.name!r}; allowed is {', '.join(RAW_CALLS)}; choose one of them")
+        if len(self.arguments) != len(forms) or not all(map(_fits, self.arguments, forms)):
+            allowed = ", ".join(forms) or "nothing"
+            raise ValueError(f"got {self.name} with {list(self.arguments)}; allowed is [{allowed}]; give these arguments in order")
+
+
+Operation = Start | Resume | Grow | Close | Execute | Arrive | Preempt | Free | Probe | Share | Reset | Raw
 
 NAMES: dict[str, type[Operation]] = {
     "start": Start,
@@ -128,4 +185,5 @@ NAMES: dict[str, type[Operation]] = {
     "probe": Probe,
     "share": Share,
     "reset": Reset,
+    "call": Raw,
 }

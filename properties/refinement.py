@@ -108,7 +108,7 @@ def is_same(seen: Observation, state: State) -> bool:
     if seen.tables is None or seen.published is None or seen.reserved != pool.reserved:
         return False
     for tables, published, held in zip(seen.tables, seen.published, state.tables, strict=True):
-        if len(tables) != len(held) or any([tables.get(name) != mine.blocks for name, mine in held.items()]):
+        if not tables.keys() <= held.keys() or any([tables.get(name, ()) != mine.blocks for name, mine in held.items()]):
             return False
         if any([published.get(name) != mine.published for name, mine in held.items()]) or not published.keys() <= held.keys():
             return False

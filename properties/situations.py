@@ -4,9 +4,17 @@ import random
 from collections.abc import Callable
 
 from kvwitness.model.kinds import Config, Kind
+from kvwitness.model.profile import Profile
 
 LABELS = ("full", "sliding", "chunked", "mamba-none", "mamba-all", "mamba-align", "cross", "sink")
 """Every kind, and every mode of Mamba, in the order of reports."""
+
+
+def not_offered(profile: Profile) -> dict[str, str]:
+    """The kinds that a profile has no use for, by label, with the reason."""
+    if profile.mamba_caching == "align_only":
+        return {"mamba-all": "Mamba caches in mode align only"}
+    return {}
 
 
 def kind_label(config: Config) -> str:
@@ -34,8 +42,10 @@ def _depth(rng: random.Random) -> int:
 
 def _full(rng: random.Random) -> Config:
     size, drafts = rng.choice((1, 2, 2, 3, 4)), rng.choice((0, 0, 1, 2, 3))
-    dcp = rng.choice((1, 1, 1, 1, 2))
-    unit = size * dcp
+    spread = rng.choice((1, 1, 1, 1, 2))
+    # Over which devices follows from the size, so that no further chance is drawn.
+    dcp, pcp = {1: (1, 2), 3: (2, 2)}.get(size, (2, 1)) if spread > 1 else (1, 1)
+    unit = size * dcp * pcp
     return Config(
         blocks=_pool(rng),
         block_size=size,
@@ -47,6 +57,7 @@ def _full(rng: random.Random) -> Config:
         depth=_depth(rng),
         max_model_len=rng.choice((16, 24, 32)),
         dcp=dcp,
+        pcp=pcp,
     )
 
 
@@ -59,7 +70,7 @@ def _sliding(rng: random.Random) -> Config:
         caching=rng.random() < 0.95,
         drafts=drafts,
         draft_model=drafts > 0 and rng.random() < 0.5,
-        alignment=rng.choice((0, 0, 0, size * 2)),
+        alignment=rng.choice((0, 0, 0, size * (2 + drafts % 2))),
         depth=_depth(rng),
         max_model_len=rng.choice((16, 24, 32)),
     )

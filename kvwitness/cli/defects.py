@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from kvwitness.checking import available_jobs
-from kvwitness.cli.check import kinds_called
 from kvwitness.cli.errors import FAILED, HELD
+from kvwitness.cli.options import kinds_called
 from kvwitness.hunt import Budget, Hunted, hunt_all
 from kvwitness.ports.resolve import resolve
 from kvwitness.properties.defects.catalogue import DEFECTS, defect_named

@@ -21,10 +21,15 @@ class Entry(NamedTuple):
 
 COMMANDS: dict[str, Entry] = {
     "check": Entry("kvwitness.cli.check", "check", "Check our own implementation under everything."),
+    "prove": Entry("kvwitness.cli.prove", "prove", "Prove the theorems, or refute what a profile breaks."),
+    "closure": Entry("kvwitness.cli.closure", "closure", "Visit every state of small configurations, each transition on a port."),
+    "conform": Entry("kvwitness.cli.conform", "conform", "Hold a port, such as a release of vLLM, to its profile."),
+    "diff": Entry("kvwitness.cli.diff", "diff", "Find how two ports differ, and by which rules."),
     "replay": Entry("kvwitness.cli.replay", "replay", "Replay a trace file on a port."),
     "workload": Entry("kvwitness.cli.workload", "workload", "Serve a production trace on a port and judge every step."),
     "defects": Entry("kvwitness.cli.defects", "defects", "Hunt seeded defects: do the checks catch what they must?"),
     "get": Entry("kvwitness.cli.get", "get", "Fetch the sources of vLLM releases ahead of their use."),
+    "releases": Entry("kvwitness.cli.releases", "releases", "Conform every known release of vLLM and print the table as a page."),
 }
 """Every subcommand by its name; a new one is a line here."""
 

@@ -31,11 +31,13 @@ class Replay:
         wanted: The trace.
         steps: What each step that was carried out did, in words.
         violation: The clause that the last of them broke, or None.
+        left_out: Steps that the rules asked for do not allow; known where no clause broke.
     """
 
     wanted: Trace
     steps: tuple[str, ...]
     violation: Violation | None
+    left_out: int = 0
 
     @property
     def verdict(self) -> str:
@@ -55,6 +57,7 @@ class Replay:
         expected = f"the file expects {expectation.violates} at step {number}" if expectation else ""
         if self.violation is None:
             held = f"held: {count} {'step' if count == 1 else 'steps'}, no clause broke"
+            held += f", {self.left_out} left out that these rules do not allow" if self.left_out else ""
             return f"{held}; the expected violation did not occur: {expected}" if expected else held
         if self.verdict == "differs":
             return f"differs: {expected}, and step {count} breaks {self.violation.clause}"
@@ -62,10 +65,10 @@ class Replay:
 
 
 def replayed(make_port: runs.MakePort, setting: runs.Setting, wanted: Trace, file: str) -> Replay:
-    """Carry out a trace.
+    """Carry out a trace; under other rules than its own, what those do not allow is left out.
 
     Raises:
-        TraceError: A step that the protocol does not allow.
+        TraceError: A step that the protocol does not allow under the trace's own rules.
     """
     steps: list[str] = []
 
@@ -75,11 +78,12 @@ def replayed(make_port: runs.MakePort, setting: runs.Setting, wanted: Trace, fil
             click.echo(f"kvwitness: {len(steps)} of {len(wanted.steps)} steps", err=True)
 
     try:
-        done = runs.replay(make_port, setting, wanted.operations, watch=watch)
+        skips = setting.profile.name != wanted.profile
+        done = runs.replay(make_port, setting, wanted.operations, skip_illegal=skips, watch=watch)
     except Illegal as illegal:
         free = ', or write "strict": false' if illegal.clause.startswith("CALLER.STRICT.") and setting.strict else ""
         raise TraceError(one_line(f"{file}: steps[{len(steps)}]: {illegal} Correct the step or remove it{free}.")) from illegal
-    return Replay(wanted, tuple(steps), done.violation)
+    return Replay(wanted, tuple(steps), done.violation, len(wanted.steps) - len(steps) if done.violation is None else 0)
 
 
 def judged_by(level: str) -> tuple[str, tuple[str, ...]]:
@@ -106,6 +110,7 @@ def replay(file: Path, port: str, profile: str | None, oracles: tuple[str, ...],
     """Replay the trace FILE on a port.
 
     Prints what every step did and the verdict.
+    Under another profile than the file's, steps that its rules do not allow are left out.
     Exits with 1 where a clause breaks, whether or not the file expects it, and with 0 where none does.
     """
     wanted = trace.read(file)

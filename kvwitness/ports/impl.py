@@ -9,10 +9,12 @@ from kvwitness.impl.errors import Rejected
 from kvwitness.impl.factory import get_manager_for_kv_cache_spec
 from kvwitness.impl.manager import SingleTypeKVCacheManager
 from kvwitness.impl.pool import BlockPool
+from kvwitness.impl.sliding import SlidingWindowManager
 from kvwitness.model.calls import Blocks, Call, Key, Observation, Outcome
 from kvwitness.model.kinds import Config, Kind
 from kvwitness.model.profile import Profile
 from kvwitness.properties.port import Capabilities
+from kvwitness.properties.situations import not_offered
 
 
 class HashedTokens:
@@ -63,11 +65,13 @@ class ImplPort:
         }
 
     def hello(self) -> Capabilities:
-        """It answers every call and shows everything."""
-        return Capabilities("impl", self.profile.name, frozenset(self._answers))
+        """It answers every call and shows everything; it has the kinds that its profile has."""
+        missing = tuple(f"{label}: {reason}" for label, reason in not_offered(self.profile).items())
+        return Capabilities("impl", self.profile.name, frozenset(self._answers), missing=missing)
 
     def reset(self, config: Config) -> Observation:
         """Build pool and managers, idle."""
+        config = config.under(self.profile)
         self._config = config
         self.pool = self.pool_class(config.blocks, config.caching, config.tokens_per_block, profile=self.profile)
         self.managers = [
@@ -80,6 +84,9 @@ class ImplPort:
             )
             for group, kind in enumerate(config.groups)
         ]
+        for manager in self.managers:
+            if isinstance(manager, SlidingWindowManager):
+                manager.expect_look_ups(config.hit_alignment, config.draft_model)
         self._encodes = config.kind.kind == "cross"
         self._groups = list(range(len(self.managers)))
         return self.observe()
@@ -195,6 +202,15 @@ class ImplPort:
 
     def _call_reset_prefix_cache(self) -> bool:
         return self.pool.reset_prefix_cache()
+
+    def _call_get_new_blocks(self, count: int) -> Blocks:
+        return tuple([block.block_id for block in self.pool.get_new_blocks(count)])
+
+    def _call_touch(self, ids: Blocks) -> None:
+        self.pool.touch(self._blocks(ids))
+
+    def _call_free_blocks(self, ids: Blocks) -> None:
+        self.pool.free_blocks(self._blocks(ids))
 
 
 __all__ = ["HashedTokens", "ImplPort", "spec_of"]

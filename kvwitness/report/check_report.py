@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from attrs import evolve
+
 from kvwitness import trace
 from kvwitness.campaign import Finding, Tally
+from kvwitness.checking import NO_PROFILE, profile_called
 from kvwitness.explain import asked
-from kvwitness.model.profile import PROFILES
+from kvwitness.model.profile import SOUND
 from kvwitness.properties.coverage import SITUATIONS, impossible
 from kvwitness.properties.errata import errata_of
 from kvwitness.properties.run import ORACLES
@@ -27,10 +30,12 @@ def verdict_of(tally: Tally, oracle: str) -> str:
     return f"held, known {known}" if known else "held"
 
 
-def not_exercised(tally: Tally) -> list[str]:
-    """The situations that could have come up and did not."""
-    sound = PROFILES[tally.profile].preempted_in_plan == "withdrawn"
-    never = impossible(tally.label) | (frozenset() if sound else {"preempted in plan", "put off"})
+def not_exercised(tally: Tally, never: frozenset[str] = frozenset()) -> list[str]:
+    """The situations that could have come up and did not; those that ``never`` can are left out."""
+    rules = profile_called(tally.profile)
+    never |= impossible(tally.label)
+    never |= frozenset() if rules.preempted_in_plan == "withdrawn" else {"preempted in plan"}
+    never |= frozenset() if rules.mamba_same_step_guard else {"put off"}
     return [situation for situation in SITUATIONS if not tally.situations[situation] and situation not in never]
 
 
@@ -41,7 +46,7 @@ def as_text(tallies: Sequence[Tally], *, port: str, seed: int, seconds: float, j
     lines = [f"kvwitness check: {port}, seed {seed}, {total:,} steps ({calls:,} calls) in {seconds:.1f} s on {jobs} processes"]
     for profile in dict.fromkeys(tally.profile for tally in tallies):
         mine = [tally for tally in tallies if tally.profile == profile]
-        lines += ["", f"profile {profile}", *_table(mine), *_errata(mine, profile), *_gaps(mine)]
+        lines += ["", f"profile {profile}", *_table(mine), *errata_lines(mine, profile), *gap_lines(mine)]
     lines += ["", f"not run: {', '.join(NOT_RUN)} (not built yet); seeded defects (`kvwitness defects`)"]
     new = sum(len(tally.findings) for tally in tallies)
     return "\n".join([*lines, f"FAILED: {new} new findings" if new else "held: no new finding"])
@@ -61,10 +66,10 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  " + "  ".join(map(str.format, formats, row)).rstrip() for row in rows]
 
 
-def _errata(tallies: Sequence[Tally], profile: str) -> list[str]:
+def errata_lines(tallies: Sequence[Tally], profile: str) -> list[str]:
     """The known errata that were met, each with its smallest run, and those that were not."""
     lines = []
-    for erratum in errata_of(PROFILES[profile]):
+    for erratum in errata_of(profile_called(profile)):
         met = [(tally, *tally.errata[erratum.id]) for tally in tallies if erratum.id in tally.errata]
         if not met:
             lines.append(f"  {erratum.id}: not met. {erratum.sentence}")
@@ -77,8 +82,10 @@ def _errata(tallies: Sequence[Tally], profile: str) -> list[str]:
     return ["known errata, counted apart:", *lines] if lines else []
 
 
-def _gaps(tallies: Sequence[Tally]) -> list[str]:
-    gaps = [f"  {tally.label}: {', '.join(not_exercised(tally))}" for tally in tallies if not_exercised(tally)]
+def gap_lines(tallies: Sequence[Tally], never: frozenset[str] = frozenset()) -> list[str]:
+    """What could have come up and did not, a line a kind."""
+    missed = [(tally.label, not_exercised(tally, never)) for tally in tallies]
+    gaps = [f"  {label}: {', '.join(situations)}" for label, situations in missed if situations]
     return ["not exercised:", *gaps] if gaps else ["not exercised: nothing that could have been"]
 
 
@@ -91,11 +98,12 @@ def as_data(tallies: Sequence[Tally], *, port: str, seed: int, seconds: float, j
         "processes": jobs,
         "verdict": "failed" if any(tally.findings for tally in tallies) else "held",
         "not_run": [*NOT_RUN, "defects"],
-        "kinds": [_tally_data(tally) for tally in tallies],
+        "kinds": [tally_data(tally) for tally in tallies],
     }
 
 
-def _tally_data(tally: Tally) -> dict[str, Any]:
+def tally_data(tally: Tally, never: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """What a campaign of one kind did, as plain data."""
     return {
         "kind": tally.label,
         "profile": tally.profile,
@@ -106,7 +114,7 @@ def _tally_data(tally: Tally) -> dict[str, Any]:
         "errata": {name: {"met": times, "smallest": finding_data(finding)} for name, (times, finding) in sorted(tally.errata.items())},
         "findings": [finding_data(finding) for finding in tally.findings],
         "situations": {situation: tally.situations[situation] for situation in SITUATIONS},
-        "not_exercised": not_exercised(tally),
+        "not_exercised": not_exercised(tally, never),
     }
 
 
@@ -117,6 +125,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "clause": violation.clause,
         "because": violation.because,
         "oracle": violation.oracle,
+        "level": finding.level,
         "run": finding.run,
         "found_after": finding.found_after,
         "steps": [asked(operation) for operation in finding.shrunk.operations],
@@ -124,11 +133,11 @@ def finding_data(finding: Finding) -> dict[str, Any]:
     }
 
 
-def as_junit(tallies: Sequence[Tally]) -> str:
+def as_junit(tallies: Sequence[Tally], name: str = "kvwitness check", oracles: Sequence[str] = ORACLES) -> str:
     """One test case a kind, profile and group of clauses."""
-    suite = ET.Element("testsuite", name="kvwitness check")
+    suite = ET.Element("testsuite", name=name)
     for tally in tallies:
-        for oracle in ORACLES:
+        for oracle in oracles:
             case = ET.SubElement(suite, "testcase", classname=f"{tally.profile}.{tally.label}", name=oracle)
             for finding in tally.findings:
                 if finding.shrunk.violation.oracle == oracle:
@@ -147,4 +156,6 @@ def trace_of(finding: Finding, seed: int, port: str) -> trace.Trace:
     """A finding as a trace file."""
     shrunk = finding.shrunk
     origin = trace.Origin("property", shrunk.violation.clause, seed, port)
-    return trace.failure_trace(shrunk.setting, shrunk.operations, shrunk.violation, origin)
+    # A file names a profile; a caller without one follows that of `sound`.
+    setting = evolve(shrunk.setting, profile=SOUND) if shrunk.setting.profile is NO_PROFILE else shrunk.setting
+    return trace.failure_trace(setting, shrunk.operations, shrunk.violation, origin)

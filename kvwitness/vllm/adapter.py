@@ -225,5 +225,14 @@ class VllmPort:
     def _call_reset_prefix_cache(self) -> bool:
         return self.pool.reset_prefix_cache()  # type: ignore[no-any-return]
 
+    def _call_get_new_blocks(self, count: int) -> Blocks:
+        return tuple([block.block_id for block in self.pool.get_new_blocks(count)])
+
+    def _call_touch(self, ids: Blocks) -> None:
+        self.pool.touch(self._blocks(ids))
+
+    def _call_free_blocks(self, ids: Blocks) -> None:
+        self.pool.free_blocks(self._blocks(ids))
+
 
 __all__ = ["HashedRequest", "VllmPort"]

@@ -2,13 +2,11 @@
 
 import re
 
-from kvwitness.model.profile import PROFILES
-
 Version = tuple[int, int]
 
 STEPS: tuple[tuple[Version, str], ...] = (
-    ((0, 14), "vllm-0.14"),
-    ((0, 15), "vllm-0.16"),
+    ((0, 14), "vllm-0.15"),
+    ((0, 16), "vllm-0.16"),
     ((0, 17), "vllm-0.17"),
     ((0, 19), "vllm-0.19"),
     ((0, 20), "vllm-0.20"),
@@ -16,6 +14,8 @@ STEPS: tuple[tuple[Version, str], ...] = (
     ((0, 23), "vllm-0.23"),
     ((0, 24), "vllm-0.24"),
     ((0, 26), "vllm-0.26"),
+    ((0, 27), "vllm-0.27"),
+    ((0, 28), "vllm-0.28"),
     ((0, 30), "vllm-0.30"),
     ((0, 32), "vllm-0.32"),
     ((0, 33), "vllm-0.33"),
@@ -25,8 +25,6 @@ STEPS: tuple[tuple[Version, str], ...] = (
 OLDEST: Version = (0, 14)
 NEWEST: Version = (0, 33)
 """The releases between which the adapter was measured."""
-
-SEED = "vllm-0.16"
 
 
 def version_numbers(version: str) -> Version | None:
@@ -43,19 +41,11 @@ def profile_name_for(version: str) -> str:
     """The profile that a release follows; a release that does not say its version is taken for the newest.
 
     >>> profile_name_for("0.15.1"), profile_name_for("0.29.0"), profile_name_for("")
-    ('vllm-0.16', 'vllm-0.26', 'vllm-0.33')
+    ('vllm-0.15', 'vllm-0.28', 'vllm-0.33')
     """
     numbers = version_numbers(version) or NEWEST
     names = [name for first, name in STEPS if first <= numbers]
     return names[-1] if names else STEPS[0][1]
-
-
-def closest_profile_name(version: str) -> str:
-    """The profile of the release, or while it is not written the last one before it, at least the seed's."""
-    wanted = profile_name_for(version)
-    names = [name for _, name in STEPS]
-    known = [name for name in names[: names.index(wanted) + 1] if name in PROFILES]
-    return known[-1] if known else SEED
 
 
 def remark_on(version: str) -> str:
@@ -72,4 +62,4 @@ def remark_on(version: str) -> str:
     return f"older than 0.{OLDEST[1]}, driven as 0.{OLDEST[1]}" if numbers < OLDEST else ""
 
 
-__all__ = ["NEWEST", "OLDEST", "STEPS", "closest_profile_name", "profile_name_for", "remark_on", "version_numbers"]
+__all__ = ["NEWEST", "OLDEST", "STEPS", "profile_name_for", "remark_on", "version_numbers"]

@@ -76,12 +76,19 @@ def _of_publishing(call: Call, config: Config, error: Exception, managers: Seque
     return "block_already_keyed" if isinstance(error, AssertionError) else ""
 
 
+def _of_taking(call: Call, config: Config, error: Exception, managers: Sequence[Any]) -> str:
+    if call.arguments[0] < 0:
+        return "negative_count"
+    return "pool_exhausted" if isinstance(error, ValueError) else ""
+
+
 _BY_CALL = {
     "find_longest_cache_hit": _of_look_up,
     "get_num_blocks_to_allocate": _of_estimate,
     "allocate_new_computed_blocks": _of_adoption,
     "allocate_new_blocks": _of_growth,
     "cache_blocks": _of_publishing,
+    "get_new_blocks": _of_taking,
 }
 
 

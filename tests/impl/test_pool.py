@@ -261,11 +261,7 @@ def test_events_are_rejected_as_not_implemented() -> None:
 @pytest.mark.parametrize(
     ("axis", "value"),
     [
-        ("sliding_publish", "segment_tails"),
-        ("sliding_publish", "segment_tails_with_draft"),
         ("partial_hits", True),
-        ("publish_past_hashed", "index_error"),
-        ("publish_past_hashed", "clipped"),
         ("free_order", "shuffled"),
     ],
 )

@@ -55,6 +55,7 @@ SEED: dict[type[Any], dict[str, str]] = {
 }
 DEFINITION_ORDER = (
     "__init__",
+    "expect_look_ups",
     "find_longest_cache_hit",
     "get_num_skipped_tokens",
     "get_num_common_prefix_blocks",

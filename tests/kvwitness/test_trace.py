@@ -12,7 +12,7 @@ from kvwitness import trace
 from kvwitness.model.kinds import KIND_NAMES, Config, Kind
 from kvwitness.model.profile import PROFILES
 from kvwitness.ports.model import ModelPort
-from kvwitness.properties.operations import NAMES, Execute, Operation, Reset, Start
+from kvwitness.properties.operations import NAMES, RAW_CALLS, Execute, Operation, Raw, Reset, Start
 from kvwitness.properties.replay import Setting, replay
 from kvwitness.properties.violation import Violation
 from kvwitness.schemas import schema
@@ -32,7 +32,18 @@ BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
 }
 
 
+BY_FORM: dict[str, st.SearchStrategy[Any]] = {
+    "integer": st.integers(-9, 9),
+    "name": names,
+    "integers": tokens,
+    "hits": st.lists(tokens, max_size=2).map(tuple),
+}
+raws = st.sampled_from(tuple(RAW_CALLS)).flatmap(lambda name: st.builds(Raw, st.just(name), st.tuples(*map(BY_FORM.get, RAW_CALLS[name]))))
+
+
 def operations_of(kind: Any) -> st.SearchStrategy[Operation]:
+    if kind is Raw:
+        return raws
     return st.builds(kind, **{field.name: BY_TYPE[field.type] for field in attrs.fields(kind)})
 
 
@@ -222,7 +233,7 @@ WRONG_FOR_BOTH = {
 }
 
 WRONG_FOR_THE_READER = {
-    'profile: got "vllm-9"; allowed is vllm-0.16': document(profile="vllm-9"),
+    'profile: got "vllm-9"; allowed is sound, vllm-0.15': document(profile="vllm-9"),
     'steps[0].expect.violates: got the unknown clause "MAMBA.NO"; allowed is MAMBA.': step(expect={"violates": "MAMBA.NO"}),
     'origin.clause: got the unknown clause "X"; allowed is ': document(origin={"from": "log", "clause": "X"}),
     "config: got chunk 3 with block_size 2; allowed is": config(groups=[{"kind": "chunked", "chunk": 3}]),
@@ -282,4 +293,4 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_long_value_is_shown_in_part() -> None:
-    assert len(error_of(json.dumps(document(profile="x" * 9_000)))) < 200
+    assert len(error_of(json.dumps(document(profile="x" * 9_000)))) < 300

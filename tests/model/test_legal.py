@@ -50,19 +50,13 @@ EXAMPLES = {
     ),
     "CALLER.EXTERNAL": Example(ALIGN, (), (Start("A", FOUR),), Start("A", FOUR, external=2)),
     "CALLER.ENCODER": Example(CROSS, (), (Start("A", FOUR, encoder=3),), Start("A", FOUR)),
-    "CALLER.RESUME.JUDGED": Example(
-        AHEAD, (Start("A", (0,)), Close(), Preempt("A")), (Execute(), Resume("A")), Resume("A"), strict=False
-    ),
+    "CALLER.RESUME.JUDGED": Example(AHEAD, (Start("A", (0,)), Close(), Preempt("A")), (Execute(), Resume("A")), Resume("A"), strict=False),
     "CALLER.DEPTH": Example(FULL, (Start("A", (0,)), Close()), (Execute(), Start("B", (0,))), Start("B", (0,))),
     "CALLER.EXECUTE": Example(FULL, (), (Start("A", (0,)), Execute()), Execute()),
     "CALLER.OUTPUTS": Example(FULL, (Start("A", (0,)),), (Execute({"A": (1,)}),), Execute({"A": (1, 1)})),
-    "CALLER.STEP.ONCE": Example(
-        FULL, (Start("A", FOUR, new=1), Execute(), Grow("A", 1)), (Execute(), Grow("A", 1)), Grow("A", 1)
-    ),
+    "CALLER.STEP.ONCE": Example(FULL, (Start("A", FOUR, new=1), Execute(), Grow("A", 1)), (Execute(), Grow("A", 1)), Grow("A", 1)),
     "CALLER.PREEMPT.BEFORE-ADMISSION": Example(FULL, (Start("A", (0,)),), (Execute(), Free("A")), Free("A")),
-    "CALLER.STRICT.RUNNING-FIRST": Example(
-        FULL, (Start("A", (0,)), Execute(), Start("B", (0,))), (Execute(), Grow("A")), Grow("A")
-    ),
+    "CALLER.STRICT.RUNNING-FIRST": Example(FULL, (Start("A", (0,)), Execute(), Start("B", (0,))), (Execute(), Grow("A")), Grow("A")),
     "CALLER.STRICT.ADMISSION": Example(
         TIGHT, (*PRESSED, Grow("A"), Preempt("B")), (Grow("A"), Execute(), Start("C", (0,))), Start("C", (0,))
     ),

@@ -129,9 +129,7 @@ def test_the_common_prefix_is_what_all_tables_hold() -> None:
     assert done(state, ("get_num_common_prefix_blocks", "nobody"))[1] == (0,)
 
 
-@pytest.mark.parametrize(
-    "kind", [Kind("sliding", window=3), Kind("chunked", chunk=4), ALL, Kind("cross")], ids=lambda kind: kind.label
-)
+@pytest.mark.parametrize("kind", [Kind("sliding", window=3), Kind("chunked", chunk=4), ALL, Kind("cross")], ids=lambda kind: kind.label)
 def test_no_other_kind_has_a_common_prefix(kind: Kind) -> None:
     state, _ = done(idle(kind), ("allocate_new_blocks", "A", 4, 4, 4))
 
@@ -171,9 +169,9 @@ REJECTED: dict[str, tuple[State, tuple[Any, ...], str]] = {
     "publishing cross attention": (idle(Kind("cross")), ("cache_blocks", "A", KEYS, 4), "caching_unsupported"),
     "hits of cross attention": (idle(Kind("cross")), ("allocate_new_computed_blocks", "A", ((1,),), 2, 0), "caching_unsupported"),
     "a draft drop that the seed cannot align": (
-        done(
-            idle(Kind("sliding", window=3), profile=VLLM_0_16, drafts=1, draft_model=True, alignment=4), *admitted("A", 8), ("free", "A")
-        )[0],
+        done(idle(Kind("sliding", window=3), profile=VLLM_0_16, drafts=1, draft_model=True, alignment=4), *admitted("A", 8), ("free", "A"))[
+            0
+        ],
         ("find_longest_cache_hit", KEYS, 9),
         "draft_drop_alignment",
     ),

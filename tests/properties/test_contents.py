@@ -29,11 +29,11 @@ def giving(request: str, blocks: tuple[int, ...], *, after: str, at: int = 1) ->
     return change
 
 
-def allocating_nothing(port: Changed, call: Call, outcome: Outcome) -> Outcome | None:
+def allocating_one_block(port: Changed, call: Call, outcome: Outcome) -> Outcome | None:
     if call.name != "allocate_new_blocks":
         return None
-    port.state = with_table(port.state, "A", ())
-    return Outcome("ok", ((),))
+    port.state = with_table(port.state, "A", (1,))
+    return Outcome("ok", ((1,),))
 
 
 def publishing_one_token_early(port: Changed, call: Call, outcome: Outcome) -> None:
@@ -85,7 +85,7 @@ FAULTS = {
         VLLM_0_16,
     ),
     "CONTENTS.WRITE.PRESENT": Fault(
-        allocating_nothing, KEYLESS, (Start("A", (0, 0)), Execute()), "A writes place 0: worker's block None, manager's None"
+        allocating_one_block, KEYLESS, (Start("A", (0, 0, 0)), Execute()), "A writes place 1: worker's block None, manager's None"
     ),
     "CONTENTS.WRITE.ALONE": Fault(
         giving("B", (1,), after="allocate_new_blocks", at=2),

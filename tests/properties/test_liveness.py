@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
+from attrs import evolve
 
+from kvwitness.model.calls import Call, Outcome
 from kvwitness.model.clauses import REGISTRY
 from kvwitness.model.kinds import Config, Kind
-from kvwitness.properties.operations import Execute, Free, Operation, Probe, Reset, Share, Start
-from tests.properties.ports import Change, Changed, answering, first_broken
+from kvwitness.model.pool import without_keys
+from kvwitness.properties.operations import Execute, Free, Grow, Operation, Probe, Reset, Share, Start
+from tests.properties.ports import Change, Changed, answering, first_broken, with_table
 
 FULL = Config(8, 2, (Kind("full"),), max_model_len=16)
 TWO = Config(8, 2, (Kind("full"),) * 2, max_model_len=16)
@@ -30,6 +33,18 @@ def found(*hits: tuple[int, ...]) -> Change:
     return answering("find_longest_cache_hit", hits, at=2)
 
 
+def unkeyed(port: Changed, call: Call, outcome: Outcome) -> None:
+    """Publishing counts the blocks and gives the last one no key."""
+    if call.name == "cache_blocks":
+        port.state = evolve(port.state, pool=without_keys(port.state.pool, (2,)))
+
+
+def not_released(port: Changed, call: Call, outcome: Outcome) -> None:
+    """The second release gives nothing back."""
+    if call.name == "remove_skipped_blocks" and port.made.count(call.name) == 2:
+        port.state = with_table(port.state, "A", (1, 2))
+
+
 LIES = {
     "LIVE.HIT.FOUND": Lie(found((1,)), LOOK_UP, "the hit is 2 tokens and 4 are published and usable"),
     "LIVE.HIT.CAP": Lie(found((1, 2, 3)), LOOK_UP, "the hit is 6 tokens, cap 4, alignment 2"),
@@ -38,6 +53,13 @@ LIES = {
     "LIVE.HIT.NULLS": Lie(found((0, 2)), LOOK_UP, "place 0 of the hit [0, 2] is null and will be read"),
     "LIVE.REFUSAL": Lie(
         answering("get_num_blocks_to_allocate", 99), (Start("A", (0, 0)),), "A needs at most 1 blocks, 7 are free, and it was refused"
+    ),
+    "LIVE.PUBLISHED": Lie(unkeyed, (Start("A", (0, 0, 0, 0)),), "block 2 at place 1 of A is full and carries no key"),
+    "LIVE.RELEASED": Lie(
+        not_released,
+        (Start("A", (0, 0, 0, 0)), Execute(), Grow("A")),
+        "after a release at 4 tokens A holds [1] before the first token still needed",
+        Config(8, 2, (Kind("sliding", window=2),), max_model_len=16),
     ),
     "LIVE.RESET": Lie(answering("reset_prefix_cache", False), (*CACHED, Reset()), "no request holds a block"),
     "LIVE.COMMON": Lie(

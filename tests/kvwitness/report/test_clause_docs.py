@@ -17,6 +17,8 @@ OURS_ALONE = {
     "allocate_external_computed_blocks",
     "withdraw_blocks",
     "new_step_starts",
+    "expect_look_ups",
+    "free_skipped",
     "snapshot",
     "check",
     "finder",

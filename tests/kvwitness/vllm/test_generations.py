@@ -1,16 +1,18 @@
 import pytest
 
-from kvwitness.model.profile import PROFILES
-from kvwitness.vllm.generations import STEPS, closest_profile_name, profile_name_for, remark_on
+from kvwitness.model.profile import PROFILES, RELEASES
+from kvwitness.vllm.generations import STEPS, profile_name_for, remark_on
 
 
 @pytest.mark.parametrize(
     ("version", "profile"),
     [
-        ("0.14.1", "vllm-0.14"),
-        ("0.15.1", "vllm-0.16"),
+        ("0.14.1", "vllm-0.15"),
+        ("0.15.1", "vllm-0.15"),
+        ("0.16.0", "vllm-0.16"),
         ("0.18.1", "vllm-0.17"),
-        ("0.28.0", "vllm-0.26"),
+        ("0.27.0", "vllm-0.27"),
+        ("0.28.0", "vllm-0.28"),
         ("0.33.0", "vllm-0.33"),
         ("1.2", "vllm-0.33"),
     ],
@@ -19,9 +21,9 @@ def test_a_release_follows_the_last_step_before_it(version: str, profile: str) -
     assert profile_name_for(version) == profile
 
 
-def test_a_profile_that_is_not_written_yet_falls_back_to_one_that_is() -> None:
-    assert all(closest_profile_name(f"{first[0]}.{first[1]}") in PROFILES for first, _ in STEPS)
-    assert closest_profile_name("0.16.0") == "vllm-0.16"
+def test_every_step_has_its_profile() -> None:
+    assert [name for _, name in STEPS] == [profile.name for profile in RELEASES]
+    assert all(name in PROFILES for _, name in STEPS)
 
 
 def test_only_a_version_that_was_not_measured_is_remarked_on() -> None:

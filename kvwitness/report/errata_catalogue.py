@@ -1,0 +1,257 @@
+"""The errata of vLLM's releases that are kept as trace files: what each is called, what it breaks, and what a user sees."""
+
+from attrs import frozen
+
+
+@frozen
+class Entry:
+    """An erratum with its file, ``docs/errata/NAME.json``.
+
+    Attributes:
+        name: The file's name without its ending.
+        found_on: The newest release that we know to show it; the file follows its profile.
+        label: The kind of manager.
+        clause: What it breaks.
+        erratum: The erratum of `kvwitness.properties.errata` that it is counted under; "" for a misuse that nothing stops.
+        known_as: Its entry in the catalogue of public defects, if it has one.
+        user_sees: What somebody sees whom it happens to.
+    """
+
+    name: str
+    found_on: str
+    label: str
+    clause: str
+    erratum: str
+    known_as: str
+    user_sees: str
+
+
+MISUSE = ""
+
+ENTRIES = (
+    Entry(
+        "same-step-state",
+        "0.16.0",
+        "mamba-align",
+        "MAMBA.HIT.COMPUTED",
+        "same-step-state",
+        "K36",
+        "Two requests with a common prefix arrive together: the second continues from memory not yet written, and answers nonsense.",
+    ),
+    Entry(
+        "guard-by-key",
+        "0.33.0",
+        "mamba-align",
+        "LIVE.REFUSAL",
+        "guard-by-key",
+        "",
+        "A request waits a step, or for as long as others with its prefix keep coming, although what it needs was computed long ago.",
+    ),
+    Entry(
+        "states-kept-by-drafts",
+        "0.24.0",
+        "mamba-align",
+        "LIVE.RELEASED",
+        "states-kept-by-drafts",
+        "",
+        "With speculative decoding a Mamba model holds more state blocks than it needs, so fewer requests run at once.",
+    ),
+    Entry(
+        "states-stranded",
+        "0.28.0",
+        "mamba-align",
+        "LIVE.RELEASED",
+        "states-stranded",
+        "",
+        "With asynchronous scheduling and drafts, Mamba state blocks stay taken until their request ends: the cache fills up.",
+    ),
+    Entry(
+        "resumed-chunk-unaligned",
+        "0.16.0",
+        "mamba-align",
+        "CONTENTS.CACHED",
+        "resumed-chunk-unaligned",
+        "",
+        "After a preemption under load, a later request with the same prefix continues from an earlier state and answers nonsense.",
+    ),
+    Entry(
+        "tail-chunk-unaligned",
+        "0.24.0",
+        "mamba-align",
+        "CONTENTS.CACHED",
+        "tail-chunk-unaligned",
+        "",
+        "With a draft model and chunked prefill, a cached state is that of fewer tokens than its key says: later answers are wrong.",
+    ),
+    Entry(
+        "optimistic-release-window",
+        "0.24.0",
+        "sliding",
+        "CONTENTS.READ.LATENT",
+        "optimistic-release",
+        "K43",
+        "With drafts, blocks inside the window are given away before the drafts are judged; after a rejection tokens read foreign data.",
+    ),
+    Entry(
+        "optimistic-release-state",
+        "0.16.0",
+        "mamba-align",
+        "CONTENTS.WRITE.PRESENT",
+        "optimistic-release",
+        "K55",
+        "With two or more drafts, the state that a rejection falls back to is already released: the request continues from nothing.",
+    ),
+    Entry(
+        "preempted-plan-keyed",
+        "0.33.0",
+        "full",
+        "CONTENTS.CACHED",
+        "preempted-plan-keyed",
+        "",
+        "A request preempted in the very step that planned it leaves cache entries that nobody computed; who hits them reads garbage.",
+    ),
+    Entry(
+        "external-evicts-hit",
+        "0.22.1",
+        "full",
+        "BOOKS.ESTIMATE",
+        "external-evicts-hit",
+        "K05",
+        "With a KV connector and several groups, one block serves two groups of a request: each overwrites the other's entries.",
+    ),
+    Entry(
+        "drop-alignment-raises",
+        "0.17.1",
+        "sliding",
+        "BOOKS.ACCEPTED",
+        "drop-alignment",
+        "K21",
+        "With a draft model and a windowed group whose block size is not the common alignment, the engine dies at the first look-up.",
+    ),
+    Entry(
+        "drop-alignment-misses",
+        "0.33.0",
+        "sliding",
+        "LIVE.HIT.FOUND",
+        "drop-alignment",
+        "",
+        "With a draft model and such an alignment, prompts that are in the cache are computed again.",
+    ),
+    Entry(
+        "draft-block-unpublished",
+        "0.22.1",
+        "sliding",
+        "LIVE.PUBLISHED",
+        "draft-block-unpublished",
+        "K24",
+        "With a draft model, prefix caching of a model with windowed layers never hits.",
+    ),
+    Entry(
+        "window-one",
+        "0.33.0",
+        "sliding",
+        "LIVE.HIT.FOUND",
+        "window-one",
+        "",
+        "A layer whose window is one token prevents every prefix hit until a block of its own is cached.",
+    ),
+    Entry(
+        "sink-blocks-reset",
+        "0.28.0",
+        "sink",
+        "LIVE.RESET",
+        "sink-blocks-reset",
+        "K08",
+        "With attention sinks the prefix cache cannot be reset, as after a change of weights, and an idle cache reports use.",
+    ),
+    Entry(
+        "align-shrink-raises",
+        "0.16.0",
+        "mamba-align",
+        "BOOKS.ACCEPTED",
+        "align-shrink",
+        "K57",
+        "The engine dies when a draft is shorter than the one before it across the edge of a block.",
+    ),
+    Entry(
+        "align-shrink-estimate",
+        "0.33.0",
+        "mamba-align",
+        "BOOKS.ESTIMATE.FLOOR",
+        "align-shrink",
+        "K07",
+        "After a shorter draft a Mamba group asks for -1 blocks, which hides that another group needs one.",
+    ),
+    Entry(
+        "released-twice-in-one-list",
+        "0.22.1",
+        "full",
+        "BOOKS.COUNT",
+        MISUSE,
+        "K01",
+        "A list that names a shared block twice puts it on the free queue twice; much later an allocation runs past the queue's end.",
+    ),
+    Entry(
+        "released-twice",
+        "0.33.0",
+        "full",
+        "BOOKS.REFERENCES",
+        MISUSE,
+        "K02",
+        "A second release of a free block goes unnoticed; a much later allocation finds a broken queue.",
+    ),
+    Entry(
+        "negative-take",
+        "0.33.0",
+        "full",
+        "BOOKS.COUNT",
+        MISUSE,
+        "K03",
+        "Asked for a negative number of blocks, the pool counts more free blocks than there are, and admits what it cannot serve.",
+    ),
+    Entry(
+        "null-count-drifts",
+        "0.32.0",
+        "sliding",
+        "BOOKS.NULL.COUNT",
+        MISUSE,
+        "K10",
+        "The reference count of the null block falls with every request that releases null entries; tools that audit counts raise alarms.",
+    ),
+    Entry(
+        "published-when-gone",
+        "0.33.0",
+        "full",
+        "BOOKS.PUBLISHED",
+        MISUSE,
+        "K18",
+        "Publishing for a request that is gone leaves a ghost entry; the request's name cannot be used again.",
+    ),
+)
+"""In the order of the page: errata of the rules, then misuse that nothing stops."""
+
+WAITING = (
+    ("K19", "A draft model's drop makes every hit vanish with three or more groups.", "it takes groups of several kinds: waits for part 4"),
+    ("K20", "Two-group models lose one block too many with a draft model.", "it takes groups of several kinds: waits for part 4"),
+    (
+        "K09",
+        "The sink manager cannot be built by the coordinator, from 0.24.0 on.",
+        "`kvwitness conform` tells it under *not offered* and drives the manager built directly; the coordinator waits for part 4",
+    ),
+    (
+        "K58",
+        "An external hit on a state group takes one block more than estimated.",
+        "CALLER.EXTERNAL excludes it, and our own rules estimate alike: waits for a rule of `sound`, with part 4",
+    ),
+)
+"""What is known and has no file, with the reason."""
+
+PRECONDITIONS = (
+    ("chunked, a chunk that neither divides nor is divided by the block size", "a configuration that is refused"),
+    ("Mamba align, as many drafts as tokens in a block", "a configuration that is refused"),
+    ("fewer keys than the cap asks for", "`not_enough_keys`: sliding and Mamba raise IndexError, full attention tolerates it"),
+)
+"""Where the seed departs and a precondition of ours excludes it."""
+
+
+__all__ = ["ENTRIES", "MISUSE", "PRECONDITIONS", "WAITING", "Entry"]

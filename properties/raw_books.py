@@ -1,0 +1,74 @@
+"""The books of a run with raw calls: what can still be said once somebody went past the protocol.
+
+A raw call is made directly on the pool or the managers, so what it breaks is a misuse that nothing stopped.
+From the first one on only the books are judged, and of them:
+
+- a raw call that is not accepted leaves the state as it was;
+- the free queue, the index, the published counts, and the number of free blocks that the pool tells;
+- the reference counts, where blocks taken or touched by raw calls count as held until raw calls release them;
+- the null block's count.
+
+Not judged any more are estimates, that a shared block has a key, that everything is back at rest, contents, liveness and refinement:
+they speak of callers who keep to the protocol.
+"""
+
+from collections import Counter
+
+from kvwitness.model import books, misuse
+from kvwitness.model.calls import Blocks, Observation
+from kvwitness.properties.books_told import difference, explain_state
+from kvwitness.properties.operations import Raw
+from kvwitness.properties.view import View
+from kvwitness.properties.violation import Violation
+
+NAME = "accounting"
+
+
+class RawBooks:
+    """Who holds what besides the tables."""
+
+    def __init__(self, num_blocks: int) -> None:
+        """Nobody holds anything."""
+        self._num_blocks = num_blocks
+        self._held: Counter[int] = Counter()
+
+    def judge(self, view: View) -> Violation | None:
+        """The first broken clause, or None."""
+        if not isinstance(view.operation, Raw):
+            return explain_state(view.after, self._num_blocks, self._held)
+        call, outcome = view.calls[0]
+        if outcome.status != "ok":
+            if books.refused_changes_nothing(view.before, view.after):
+                return self._judge_count(view)
+            changed = difference(view.before, view.after)
+            return Violation("BOOKS.UNCHANGED", f"{call.name} ended {outcome.status} ({outcome.reason}), and still {changed}", NAME)
+        self._note(call.name, call.arguments, outcome.value)
+        return _judge_null(view.before, view.after) or explain_state(view.after, self._num_blocks, self._held) or self._judge_count(view)
+
+    def _note(self, name: str, arguments: tuple[Blocks, ...], value: Blocks) -> None:
+        """Who holds what after an accepted call."""
+        if name == "get_new_blocks":
+            self._held.update(value)
+        elif name == "touch":
+            self._held.update(block for block in arguments[0] if block)
+        elif name == "free_blocks":
+            self._held.subtract(block for block in arguments[0] if block)
+
+    @staticmethod
+    def _judge_count(view: View) -> Violation | None:
+        counted = view.calls[-1][1].value
+        if view.after.free is None or misuse.counts_free_blocks(counted, len(view.after.free)):
+            return None
+        return Violation("BOOKS.COUNT", f"the pool tells {counted} free blocks, and its queue is {list(view.after.free)}", NAME)
+
+
+def _judge_null(before: Observation, after: Observation) -> Violation | None:
+    if before.references is None or after.references is None:
+        return None
+    was, is_now = before.references[0], after.references[0]
+    if misuse.null_is_not_counted(was, is_now):
+        return None
+    return Violation("BOOKS.NULL.COUNT", f"the null block counted {was} references, and counts {is_now}", NAME)
+
+
+__all__ = ["RawBooks"]
