@@ -25,24 +25,38 @@ SIGN_EVERY = 10
 @click.command()
 @click.argument("names", nargs=-1, metavar="[ID]...")
 @kind_option
-@click.option("--profile", type=click.Choice(list(PROFILES)), default="sound", show_default=True, help="The rules in force.")
+@click.option("--profile", type=click.Choice(list(PROFILES)), help="The rules in force; sound if left out, for a release its own.")
+@click.option("--port", metavar="PORT", help="Prove the source of impl, vllm==X or vllm:PATH instead: every path, on symbolic integers.")
 @click.option("--quick", is_flag=True, help="Leave out the wrong variants, which must be refuted.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("kvwitness-failures"), show_default=True, help="Folder for traces.")
 @click.option("--smt2", type=click.Path(path_type=Path), help="Folder to write every goal into as SMT-LIB.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def prove(names: tuple[str, ...], kind: str | None, profile: str, quick: bool, out: Path, smt2: Path | None, as_json: bool) -> int:
+def prove(
+    names: tuple[str, ...],
+    kind: str | None,
+    profile: str | None,
+    port: str | None,
+    quick: bool,
+    out: Path,
+    smt2: Path | None,
+    as_json: bool,
+) -> int:
     """Prove the theorems, all or those with this ID: their own, or that of a clause.
 
     A theorem that the profile's rules break is refuted by an example; where a run corresponds to it, a trace file shows it.
     Exits with 0 where all are proved, with 1 where one is refuted, with 3 where one is vacuous or unknown.
     """
-    theorems, rules = _chosen(names, kind), PROFILES[profile]
+    if port is not None:
+        from kvwitness.cli.prove_port import prove_port
+
+        return prove_port(port, names, kind, profile, as_json=as_json)
+    theorems, rules = _chosen(names, kind), PROFILES[profile or "sound"]
     started = time.monotonic()
     verdicts = [_told(theorem, rules, quick, f"{number}/{len(theorems)}") for number, theorem in enumerate(theorems, start=1)]
     verdicts, files = _with_traces(verdicts, rules, out)
     if smt2 is not None:
         _write_goals(theorems, rules, smt2)
-    facts = {"profile": profile, "seconds": time.monotonic() - started}
+    facts = {"profile": rules.name, "seconds": time.monotonic() - started}
     if as_json:
         click.echo(json.dumps(proof_report.as_data(verdicts, files, **facts), ensure_ascii=False))  # type: ignore[arg-type]
     else:

@@ -1,0 +1,48 @@
+"""What the proofs of a port's own source came to, as a table and as data."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from kvwitness.symbolic_port import Result
+
+
+def as_text(results: Sequence[Result], *, port: str, profile: str, seconds: float) -> str:
+    """A row a claim, then how many came out how, then the reason of each that is not proved."""
+    rows = [("claim", "verdict", "bound", "paths", "time"), *(_row(result) for result in results)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    told = ", ".join(f"{times} {verdict}" for verdict, times in sorted(Counter(result.verdict for result in results).items()))
+    lines += ["", f"{len(results)} claims about the source of {port}, spec under {profile}, in {seconds:.1f} s: {told}"]
+    return "\n".join([*lines, *(_reason(result) for result in results if result.verdict != "proved")])
+
+
+def _row(result: Result) -> tuple[str, ...]:
+    return result.id, result.verdict, result.bound, f"{result.paths:,}", f"{result.seconds:.2f} s"
+
+
+def _reason(result: Result) -> str:
+    numbers = ", ".join(f"{name} {value}" for name, value in result.counterexample.items())
+    return f"{result.id}: {result.verdict}: {result.claim} {result.because}" + (f" With {numbers}." if numbers else "")
+
+
+def as_data(results: Sequence[Result], *, port: str, profile: str, seconds: float) -> dict[str, Any]:
+    """The same as plain data."""
+    return {
+        "port": port,
+        "profile": profile,
+        "seconds": round(seconds, 3),
+        "claims": [
+            {
+                "id": result.id,
+                "claim": result.claim,
+                "verdict": result.verdict,
+                "bound": result.bound,
+                "paths": result.paths,
+                "seconds": round(result.seconds, 3),
+                "counterexample": dict(result.counterexample),
+                "because": result.because,
+            }
+            for result in results
+        ],
+    }
