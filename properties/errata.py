@@ -87,7 +87,7 @@ ERRATA = (
         "preempted-plan-keyed",
         "A request preempted in the step that planned it leaves blocks findable that are never computed.",
         ("preempted_in_plan",),
-        ("MAMBA.HIT.COMPUTED", *CONTENTS),
+        ("MAMBA.HIT.COMPUTED", "LIVE.REFUSAL", *CONTENTS),
     ),
     Erratum(
         "external-evicts-hit",

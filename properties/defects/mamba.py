@@ -104,7 +104,7 @@ DEFECTS = (
     in_manager("state-freed-before-copy", _FreedBeforeCopy, _STATES, (*_READ, *_RELEASE)),
     in_manager("source-state-freed-at-once", _SourceFreedAtOnce, ("mamba-align",), (*_READ, *_RELEASE)),
     in_manager("rejected-drafts-released", _RejectedDraftsCount, ("mamba-align",), (*_READ, *_RELEASE), "K55"),
-    in_manager("state-release-lags", _ReleaseLags, _STATES, _RELEASE, "K56"),
+    in_manager("state-release-lags", _ReleaseLags, _STATES, ("LIVE.RELEASED", *_RELEASE), "K56"),
     in_manager("estimate-below-zero", _EstimateBelowZero, ("mamba-align",), ("BOOKS.ESTIMATE.FLOOR",), "K07"),
     in_manager("shrinking-drafts-raise", _ShrinkingRaises, ("mamba-align",), ("BOOKS.ACCEPTED",), "K57"),
     in_manager("running-mark-missing", _MarkMissing, ("mamba-align",), ("BOOKS.ESTIMATE", "MAMBA.ESTIMATE"), "K64"),

@@ -181,15 +181,22 @@ _ALL = ("full", "sliding", "chunked", "mamba-none", "mamba-all", "mamba-align", 
 _CACHING = ("full", "sliding", "chunked", "mamba-all", "mamba-align", "sink")
 _WINDOWED = ("sliding", "chunked")
 
+_PUBLISHED = ("TABLE.PUBLISH", "SLIDING.PUBLISH")
 _ESTIMATED = ("BOOKS.ESTIMATE", "TABLE.ESTIMATE", "MAMBA.ESTIMATE")
 _RELEASED_EARLY = ("CONTENTS.READ.PRESENT", "CONTENTS.READ.FREED", "TABLE.RELEASE-SKIPPED", "TABLE.ADOPT", "TABLE.ESTIMATE", "NEED.FIRST")
 
 DEFECTS = (
     in_manager("skip-one-more", _SkipsOneMore, _WINDOWED, _RELEASED_EARLY),
-    in_manager("skip-one-less", _SkipsOneLess, _WINDOWED, ("TABLE.RELEASE-SKIPPED", "TABLE.ADOPT", "TABLE.ESTIMATE", "NEED.FIRST"), "K45"),
+    in_manager(
+        "skip-one-less",
+        _SkipsOneLess,
+        _WINDOWED,
+        ("LIVE.RELEASED", "TABLE.RELEASE-SKIPPED", "TABLE.ADOPT", "TABLE.ESTIMATE", "NEED.FIRST"),
+        "K45",
+    ),
     in_manager("skip-below-zero", _SkipsBelowZero, ("sliding",), ("NEED.FIRST",), "K42"),
     in_manager("skipped-not-nulled", _SkippedNotNulled, _WINDOWED, ("BOOKS.REFERENCES", "BOOKS.ONCE")),
-    in_manager("skipped-never-released", _SkippedNeverReleased, _WINDOWED, ("TABLE.RELEASE-SKIPPED",), "K46"),
+    in_manager("skipped-never-released", _SkippedNeverReleased, _WINDOWED, ("LIVE.RELEASED", "TABLE.RELEASE-SKIPPED"), "K46"),
     in_manager("released-forward", _ReleasedForward, _ALL, ("POOL.RELEASE",), "K14"),
     in_manager("first-block-leaks", _FirstBlockLeaks, _ALL, ("BOOKS.REFERENCES", "BOOKS.REST"), "K74"),
     in_manager("published-count-kept", _PublishedCountKept, _CACHING, ("BOOKS.PUBLISHED",)),
@@ -198,9 +205,9 @@ DEFECTS = (
     in_manager("estimate-short", _EstimateShort, _ALL, (*_ESTIMATED, "BOOKS.ACCEPTED")),
     in_manager("estimate-long", _EstimateLong, _ALL, (*_ESTIMATED, "LIVE.REFUSAL"), "K58"),
     in_manager("hits-referenced-before-check", _ReferencedBeforeCheck, _CACHING, ("BOOKS.REFERENCES",), "K16"),
-    in_manager("unverified-published", _UnverifiedPublished, _CACHING, ("CONTENTS.CACHED", "TABLE.PUBLISH")),
-    in_manager("prompt-published-at-once", _PromptPublished, _CACHING, ("CONTENTS.CACHED", "TABLE.PUBLISH")),
-    in_manager("decode-not-published", _NothingPublished, _CACHING, ("TABLE.PUBLISH",), "K59"),
+    in_manager("unverified-published", _UnverifiedPublished, _CACHING, ("CONTENTS.CACHED", *_PUBLISHED)),
+    in_manager("prompt-published-at-once", _PromptPublished, _CACHING, ("CONTENTS.CACHED", *_PUBLISHED)),
+    in_manager("decode-not-published", _NothingPublished, _CACHING, _PUBLISHED, "K59"),
     in_manager(
         "caching-off-publishes",
         _CachingOffPublishes,
