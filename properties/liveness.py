@@ -18,8 +18,9 @@ class Liveness:
 
     name = NAME
 
-    def __init__(self, config: Config) -> None:
-        """Judge pools of this configuration."""
+    def __init__(self, config: Config, *, sees_each_operation: bool = True) -> None:
+        """Judge pools of this configuration; what a release or a publishing left is judged only where each operation is looked at."""
+        self._sees_each_operation = sees_each_operation
         self._config = config
 
     def judge(self, view: View) -> Violation | None:
@@ -31,7 +32,7 @@ class Liveness:
                     broken = self._judge_hit(view, call, outcome.value)
                     if broken:
                         return broken
-        broken = self._judge_kept(view)
+        broken = self._judge_kept(view) if self._sees_each_operation else None
         if broken:
             return broken
         if view.event.kind == "refused":

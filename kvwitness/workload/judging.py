@@ -46,7 +46,7 @@ class StepRun(Run):
         self.view: View
         self.num_operations = self.num_looks = self.num_evicted = self.refined_operations = 0
         self.judged = dict.fromkeys(("accounting", "contents", "liveness", "refinement"), 0)
-        self._accounting, self._liveness = Accounting(config), Liveness(config)
+        self._accounting, self._liveness = Accounting(config), Liveness(config, sees_each_operation=False)
         self._contents = Contents(config, keys.ancestor)
         self._refinement = Refinement(config, profile, level) if refined_steps else None
         self._refined_steps = refined_steps
