@@ -1,6 +1,7 @@
 """The kinds of manager and the configuration of a pool with its groups, checked when built."""
 
 from collections.abc import Iterable
+from math import lcm
 from typing import Literal
 
 from attrs import field, fields, frozen
@@ -29,6 +30,7 @@ class Kind:
         mode: Mamba's cache mode.
         drafts: Mamba's speculative blocks, as many as draft tokens a step may carry.
         sink_tokens: Length of the attention sink in tokens.
+        block_size: Tokens a block of this group; 0 for the configuration's block size.
     """
 
     kind: Name
@@ -37,6 +39,7 @@ class Kind:
     mode: MambaMode = "align"
     drafts: int = 0
     sink_tokens: int = 0
+    block_size: int = 0
 
     @property
     def label(self) -> str:
@@ -59,12 +62,12 @@ class Config:
 
     Attributes:
         blocks: Blocks in the pool, the null block included.
-        block_size: Tokens a block.
-        groups: The groups on the pool; all of one kind and size.
+        block_size: Tokens a block, and tokens that one key adds; a group with blocks of its own merges keys.
+        groups: The groups on the pool, each one kind of manager.
         caching: Whether prefix caching is on.
         drafts: Most draft tokens a step may carry for one request.
         draft_model: Whether a draft model shares the cache: hits drop their last block, running requests look ahead by ``drafts`` tokens.
-        alignment: Hit lengths are multiples of this many tokens; 0 means the block size.
+        alignment: Hit lengths are multiples of this many tokens; 0 means the least common multiple of the groups' blocks.
         depth: Most steps that may be planned before the first of them is executed and judged.
         max_model_len: Longest request in tokens.
         dcp: Decode context parallel size.
@@ -88,18 +91,33 @@ class Config:
 
     @property
     def kind(self) -> Kind:
-        """The one kind that all groups have."""
+        """The first group's kind: the one kind of all groups unless they are mixed."""
         return self.groups[0]
 
     @property
+    def is_hybrid(self) -> bool:
+        """Whether the groups differ in kind or sizes."""
+        return any(kind != self.groups[0] for kind in self.groups)
+
+    @property
+    def label(self) -> str:
+        """What reports call it: the kind, or the kinds of mixed groups in their order."""
+        return "+".join(kind.label for kind in self.groups) if self.is_hybrid else self.kind.label
+
+    @property
     def tokens_per_block(self) -> int:
-        """Tokens that one block stands for: context parallelism spreads it over several devices."""
+        """Tokens that one key adds: a block of a group without a size of its own; context parallelism spreads it over several devices."""
         return self.block_size * self.dcp * self.pcp
+
+    def block_of(self, group: int) -> int:
+        """Tokens that one block of a group stands for."""
+        own = self.groups[group].block_size
+        return self.tokens_per_block * own // self.block_size if own else self.tokens_per_block
 
     @property
     def hit_alignment(self) -> int:
         """What hit lengths are multiples of, in tokens."""
-        return self.alignment or self.tokens_per_block
+        return self.alignment or lcm(*map(self.block_of, range(len(self.groups))))
 
     def under(self, profile: Profile) -> "Config":
         """The same configuration with blocks as wide as the profile makes them."""
@@ -129,38 +147,49 @@ def check_config(config: Config) -> None:
     _demand(config.block_size >= 1, f"block_size {config.block_size}", "1 or more tokens", "give a positive block_size")
     _demand(config.blocks >= 2, f"blocks {config.blocks}", "2 or more (one is the null block)", "enlarge the pool")
     _demand(len(config.groups) >= 1, "no groups", "one or more groups", "name at least one kind")
-    mixed = len(set(config.groups)) > 1
-    _demand(not mixed, "groups of different kinds", "groups of one kind", "check each kind in a configuration of its own")
     _demand(config.depth >= 1, f"depth {config.depth}", "1 or more steps", "use 1 for synchronous planning")
     _demand(config.max_model_len >= 1, f"max_model_len {config.max_model_len}", "1 or more tokens", "enlarge max_model_len")
     _demand(config.drafts >= 0, f"drafts {config.drafts}", "0 or more tokens", "give a count of draft tokens")
     _demand(min(config.dcp, config.pcp) >= 1, f"dcp {config.dcp}, pcp {config.pcp}", "1 or more", "use 1 for no context parallelism")
     for kind in config.groups:
         _demand(kind.kind in KIND_NAMES, f"kind {kind.kind!r}", ", ".join(KIND_NAMES), "choose one of them")
+        _check_block_size(config, kind)
         _CHECKS.get(kind.kind, _check_nothing)(config, kind)
+        _demand(kind.caches or not config.caching, f"caching with {kind.label}", "caching off for it", "set caching to false")
     _check_alignment(config)
+
+
+def _size_of(config: Config, kind: Kind) -> int:
+    """Tokens a block of a group, before context parallelism."""
+    return kind.block_size or config.block_size
+
+
+def _check_block_size(config: Config, kind: Kind) -> None:
+    size = config.block_size
     _demand(
-        config.kind.caches or not config.caching,
-        f"caching with {config.kind.label}",
-        "caching off for it",
-        "set caching to false",
+        kind.block_size >= 0 and kind.block_size % size == 0,
+        f"{kind.label} with block_size {kind.block_size} and keys of {size} tokens",
+        "a multiple of the configuration's block_size",
+        f"use {size} or a multiple",
     )
 
 
 def _check_alignment(config: Config) -> None:
-    unit = config.tokens_per_block
+    unit = lcm(*map(config.block_of, range(len(config.groups))))
     _demand(
         config.alignment >= 0 and config.alignment % unit == 0,
         f"alignment {config.alignment} with {unit} tokens a block",
         "a multiple of the block",
         f"use {unit} or a multiple",
     )
+    spread = config.dcp * config.pcp > 1
     _demand(
-        config.dcp * config.pcp == 1 or config.kind.kind in ("full", "sink"),
+        not spread or config.kind.kind in ("full", "sink"),
         f"context parallelism with {config.kind.label}",
         "dcp = pcp = 1 for this kind",
         "use full attention or sizes of 1",
     )
+    _demand(not spread or not config.is_hybrid, "context parallelism with mixed groups", "dcp = pcp = 1", "use sizes of 1")
 
 
 def _check_nothing(config: Config, kind: Kind) -> None:
@@ -172,7 +201,7 @@ def _check_sliding(config: Config, kind: Kind) -> None:
 
 
 def _check_chunked(config: Config, kind: Kind) -> None:
-    size, chunk = config.block_size, kind.chunk
+    size, chunk = _size_of(config, kind), kind.chunk
     fits = chunk >= 1 and (chunk % size == 0 or size % chunk == 0)
     _demand(
         fits,
@@ -202,7 +231,7 @@ def _check_mamba(config: Config, kind: Kind) -> None:
 
 
 def _check_align(config: Config, kind: Kind) -> None:
-    size = config.block_size
+    size = _size_of(config, kind)
     _demand(
         1 + kind.drafts <= size,
         f"{kind.drafts} drafts with block_size {size} in mode align",
@@ -213,7 +242,7 @@ def _check_align(config: Config, kind: Kind) -> None:
 
 
 def _check_none(config: Config, kind: Kind) -> None:
-    size = config.block_size
+    size = _size_of(config, kind)
     _demand(
         size >= config.max_model_len,
         f"block_size {size} with max_model_len {config.max_model_len} in mode none",
@@ -230,16 +259,17 @@ _MODE_CHECKS = {"align": _check_align, "none": _check_none, "all": _check_all}
 
 
 def _check_sink(config: Config, kind: Kind) -> None:
-    unit, sink = config.tokens_per_block, kind.sink_tokens
+    unit, sink = _size_of(config, kind) * config.dcp * config.pcp, kind.sink_tokens
     _demand(
         sink >= unit and sink % unit == 0,
         f"sink_tokens {sink} with {unit} tokens a block",
         "a positive multiple of the block",
         f"use {max(unit, sink - sink % unit)}",
     )
+    reserved = sum(other.sink_tokens // _size_of(config, other) for other in config.groups) // (config.dcp * config.pcp)
     _demand(
-        config.blocks >= 2 + len(config.groups) * (sink // unit),
-        f"{config.blocks} blocks for {len(config.groups) * (sink // unit)} sink blocks",
+        config.blocks >= 2 + reserved,
+        f"{config.blocks} blocks for {reserved} sink blocks",
         "the null block, the sinks and one more",
         "enlarge the pool",
     )
