@@ -31,6 +31,7 @@ class Aim:
         level: The strongest level that is judged.
         labels: The kinds that are run.
         not_offered: The kinds that were asked for and that it does not have, with the reason.
+        remark: Why this profile, where the port does not say its version; "" otherwise.
     """
 
     port: str
@@ -39,6 +40,7 @@ class Aim:
     level: str
     labels: tuple[str, ...]
     not_offered: dict[str, str]
+    remark: str = ""
 
     @property
     def missing_calls(self) -> tuple[str, ...]:
@@ -74,7 +76,8 @@ def aim_at(port: str, *, labels: Sequence[str] = LABELS, profile: str | None = N
     missing = dict(line.split(": ", 1) for line in told.missing if ": " in line)
     not_offered = {label: missing[label] for label in labels if label in missing}
     offered = tuple(label for label in labels if label not in not_offered)
-    return Aim(port, told, chosen, min(level or strongest, strongest), offered, not_offered)
+    remark = "" if profile else release_remark(port)
+    return Aim(port, told, chosen, min(level or strongest, strongest), offered, not_offered, remark)
 
 
 def release_profile(port: str, told: Capabilities) -> str:
@@ -82,12 +85,25 @@ def release_profile(port: str, told: Capabilities) -> str:
 
     A port that follows whatever it is given says the seed's here.
     """
-    if port != "vllm" and not port.startswith(("vllm==", "vllm:")):
+    if not is_release(port):
         return told.profile
-    from kvwitness.vllm.generations import profile_name_for
-    from kvwitness.vllm.opening import open_release
+    from kvwitness.vllm.likeness import profile_of
 
-    return profile_name_for(open_release(port).version)
+    return profile_of(port)
+
+
+def release_remark(port: str) -> str:
+    """How the profile of a release was found that does not say its version; "" for one that does, or for another port."""
+    if not is_release(port):
+        return ""
+    from kvwitness.vllm.likeness import remark_of
+
+    return remark_of(port)
+
+
+def is_release(port: str) -> bool:
+    """Whether a port's name means vLLM, installed, released or checked out."""
+    return port == "vllm" or port.startswith(("vllm==", "vllm:"))
 
 
 def parts_for(aim: Aim, *, seed: int, seconds: float, operations: int, jobs: int) -> list[Part]:

@@ -10,6 +10,7 @@ from kvwitness.cli.errors import FAILED, HELD
 from kvwitness.cli.findings import explained, progress, write_findings
 from kvwitness.cli.options import Effort, Output, campaign_options, kind_option, kinds_called
 from kvwitness.model.profile import PROFILES
+from kvwitness.properties.situations import not_offered
 from kvwitness.report import check_report
 
 DEFAULT_SECONDS = 12.0
@@ -29,6 +30,9 @@ def check(kind: str | None, profile: str | None, effort: Effort, output: Output)
     labels, profiles = kinds_called(kind), (profile,) if profile else ("sound", "vllm-0.16")
     limits = {"seed": effort.seed, "seconds": effort.seconds, "operations": effort.steps, "jobs": effort.jobs}
     parts = parts_of("impl", labels, profiles, **limits)  # type: ignore[arg-type]
+    if not parts:
+        reason = not_offered(PROFILES[profiles[0]])[labels[0]]
+        raise click.UsageError(f"got {labels[0]} under {profiles[0]}: {reason}; leave out one of the two")
     started = time.monotonic()
     tallies = run_parts(parts, effort.jobs, progress(len(parts), started))
     facts = {"port": "impl", "seed": effort.seed, "seconds": time.monotonic() - started, "jobs": effort.jobs}

@@ -14,6 +14,7 @@ from kvwitness.model.profile import SOUND
 from kvwitness.properties.coverage import SITUATIONS, impossible
 from kvwitness.properties.errata import errata_of
 from kvwitness.properties.run import ORACLES
+from kvwitness.properties.situations import not_offered
 
 NOT_RUN = ("prove", "closure", "defects")
 """The other commands that check our own implementation; each takes its own time."""
@@ -46,7 +47,8 @@ def as_text(tallies: Sequence[Tally], *, port: str, seed: int, seconds: float, j
     lines = [f"kvwitness check: {port}, seed {seed}, {total:,} steps ({calls:,} calls) in {seconds:.1f} s on {jobs} processes"]
     for profile in dict.fromkeys(tally.profile for tally in tallies):
         mine = [tally for tally in tallies if tally.profile == profile]
-        lines += ["", f"profile {profile}", *_table(mine), *errata_lines(mine, profile), *gap_lines(mine)]
+        absent = [f"not offered: {label} ({reason})" for label, reason in not_offered(profile_called(profile)).items()]
+        lines += ["", f"profile {profile}", *_table(mine), *errata_lines(mine, profile), *gap_lines(mine), *absent]
     lines += ["", "not run: " + ", ".join(f"`kvwitness {command}`" for command in NOT_RUN)]
     new = sum(len(tally.findings) for tally in tallies)
     return "\n".join([*lines, f"FAILED: {new} new findings" if new else "held: no new finding"])

@@ -34,7 +34,8 @@ def as_text(tallies: Sequence[Tally], aim: Aim, *, seed: int, seconds: float, jo
     """The whole report."""
     total, calls = sum(tally.operations for tally in tallies), sum(tally.calls for tally in tallies)
     counted = f"seed {seed}, {total:,} steps ({calls:,} calls) in {seconds:.1f} s on {jobs} processes"
-    lines = [f"kvwitness conform: {aim.told.name}, profile {aim.profile}, level {aim.level}, {counted}", "", *_table(tallies, aim)]
+    lines = [f"kvwitness conform: {aim.told.name}, profile {aim.profile}, level {aim.level}, {counted}"]
+    lines += [*([aim.remark] if aim.remark else []), "", *_table(tallies, aim)]
     lines += ["", MEANINGS, *errata_lines(tallies, aim.profile), *gap_lines(tallies, aim.never), *_not_offered(aim), ""]
     found = [finding for tally in tallies for finding in tally.findings]
     if not found:
@@ -64,6 +65,7 @@ def as_data(tallies: Sequence[Tally], aim: Aim, *, seed: int, seconds: float, jo
         "port": aim.port,
         "name": aim.told.name,
         "profile": aim.profile,
+        "remark": aim.remark,
         "level": aim.level,
         "seed": seed,
         "seconds": round(seconds, 3),

@@ -38,7 +38,7 @@ def version_numbers(version: str) -> Version | None:
 
 
 def profile_name_for(version: str) -> str:
-    """The profile that a release follows; a release that does not say its version is taken for the newest.
+    """The profile that a release of this version follows; without a version the newest, unless somebody looks closer.
 
     >>> profile_name_for("0.15.1"), profile_name_for("0.29.0"), profile_name_for("")
     ('vllm-0.15', 'vllm-0.28', 'vllm-0.33')
@@ -56,7 +56,7 @@ def remark_on(version: str) -> str:
     """
     numbers = version_numbers(version)
     if numbers is None:
-        return "version unknown, driven as 0.33"
+        return "version unknown"
     if numbers > NEWEST:
         return f"newer than 0.{NEWEST[1]}, driven as 0.{NEWEST[1]}"
     return f"older than 0.{OLDEST[1]}, driven as 0.{OLDEST[1]}" if numbers < OLDEST else ""

@@ -7,6 +7,7 @@ import importlib.metadata
 import importlib.util
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def _checkout(path: Path) -> Sources:
     if not (root / "v1").is_dir() or root.resolve().name != "vllm":
         raise PortError(f"got the path {str(path)!r} without vllm/v1; allowed is a checkout of vLLM or its folder vllm; correct the path")
     root = root.resolve()
-    return Sources(f"vllm:{path}", _own_version(root), root.parent)
+    return Sources(f"vllm:{path}", _own_version(root) or _tagged_version(root.parent), root.parent)
 
 
 def _own_version(package: Path) -> str:
@@ -107,6 +108,18 @@ def _own_version(package: Path) -> str:
         return ""
     match = re.search(r"""^(?:__version__|version)\b[^'"\n]*['"]([^'"]+)['"]""", text, re.MULTILINE)
     return match[1] if match else ""
+
+
+def _tagged_version(checkout: Path) -> str:
+    """The version of the last tag before a checkout's commit, or ""; a shallow clone has no tags."""
+    command = ["git", "-C", str(checkout), "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*"]
+    if not (checkout / ".git").exists():
+        return ""
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return said.strip().removeprefix("v")
 
 
 __all__ = ["FORMS", "Sources", "cache_folder", "is_cached", "locate"]

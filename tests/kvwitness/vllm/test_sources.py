@@ -76,6 +76,15 @@ def test_a_checkout_that_was_never_built_has_no_version(checkout: Path) -> None:
     assert locate(f"vllm:{checkout}").version == ""
 
 
+def test_a_clone_that_was_never_built_has_the_version_of_its_last_tag(checkout: Path) -> None:
+    (checkout / "vllm" / "_version.py").unlink()
+    git = ["git", "-C", str(checkout), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "one"], ["tag", "v0.24.0"]):
+        subprocess.run([*git, *words], check=True)
+
+    assert locate(f"vllm:{checkout}").version == "0.24.0"
+
+
 @pytest.mark.parametrize("name", ["vllm:", "vllm:no-such-folder", "vllm==latest", "vllm==../../x", "vllm"])
 def test_what_is_not_there_is_bad_usage(name: str) -> None:
     with pytest.raises(PortError, match=r"got .*; allowed is .*; \w+"):
