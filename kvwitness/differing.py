@@ -175,12 +175,20 @@ def _driven(pair: Pair, rng: random.Random) -> Iterator[Difference]:
 
 
 def search(
-    left: Side, right: Side, model: MakePort, labels: Sequence[str], *, seed: int, seconds: float, not_offered: tuple[type[Exception], ...]
+    left: Side,
+    right: Side,
+    model: MakePort,
+    labels: Sequence[str],
+    *,
+    seed: int,
+    seconds: float = 0.0,
+    runs: int = 0,
+    not_offered: tuple[type[Exception], ...],
 ) -> Differences:
-    """Make runs of all kinds in turn until the time is over."""
+    """Make runs of all kinds in turn until the time is over, or so many runs whatever time they take."""
     started, differences, number = time.monotonic(), Differences(), 0
     looking = Search(left, right, model, seed, not_offered)
-    while time.monotonic() - started < seconds:
+    while number < runs if runs else time.monotonic() - started < seconds:
         looking.one_run(labels[number % len(labels)], number // len(labels), differences)
         number += 1
     differences.seconds = time.monotonic() - started

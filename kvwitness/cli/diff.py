@@ -1,6 +1,7 @@
 """``kvwitness diff``: how two ports differ, and by which rules."""
 
 import json
+from typing import Any
 
 import click
 
@@ -23,8 +24,9 @@ DEFAULT_SECONDS = 30.0
 @kind_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed makes the same runs.")
 @click.option("--for", "seconds", type=Duration(), default=f"{DEFAULT_SECONDS:.0f}s", show_default=True, help="How long.")
+@click.option("--runs", type=click.IntRange(min=1), help="Runs to make, over all kinds, instead of a time.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def diff(left: str, right: str, kind: str | None, seed: int, seconds: float, as_json: bool) -> int:
+def diff(left: str, right: str, kind: str | None, seed: int, seconds: float, runs: int | None, as_json: bool) -> int:
     """Drive the ports LEFT and RIGHT by the same operations, and tell where they part.
 
     Each kind of difference is made small and explained by an axis on which the two profiles differ, as far as one explains it.
@@ -36,7 +38,8 @@ def diff(left: str, right: str, kind: str | None, seed: int, seconds: float, as_
     if not common:
         raise click.BadParameter(f"got {', '.join(labels)}; allowed is a kind that both ports offer", param_hint="--kind")
     sides = [Side(resolve(aim.port), profile_called(aim.profile)) for aim in aims]
-    found = search(sides[0], sides[1], resolve("model"), common, seed=seed, seconds=seconds, not_offered=undecided())
+    limits: dict[str, Any] = {"runs": runs} if runs else {"seconds": seconds}
+    found = search(sides[0], sides[1], resolve("model"), common, seed=seed, not_offered=undecided(), **limits)
     names, profiles = (aims[0].told.name, aims[1].told.name), (sides[0].profile, sides[1].profile)
     if as_json:
         click.echo(json.dumps(diff_report.as_data(found, names, profiles, seed=seed), ensure_ascii=False))
