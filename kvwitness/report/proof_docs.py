@@ -32,9 +32,14 @@ TITLES = {
     "hits": "Look-ups",
     "table": "Tables",
     "mamba": "Mamba",
+    "contents": "What is in the blocks",
     "pool": "The pool and its tables",
     "queue": "The free queue",
-    "caller": "The caller",
+    "index": "The index",
+    "prefix": "The common prefix",
+    "refusals": "Calls that change nothing",
+    "caller": "The caller's lengths",
+    "protocol": "The caller's order of calls",
     "liveness": "What is owed",
 }
 
@@ -56,8 +61,8 @@ def clause_table(theorems: Sequence[Theorem]) -> Iterator[str]:
     yield "|---|---|"
     for clause in all_clauses():
         bearing = [f"{link(each.id)} ({bound_of(each).partition(':')[0]})" for each in theorems if clause.id in each.clauses]
-        reason = NO_THEOREM.get(clause.id, "not stated yet")
-        yield f"| {clause.id} | {', '.join(bearing) if bearing else f'no theorem: {reason}'} |"
+        reason, reached = NO_THEOREM.get(clause.id, ("not stated yet", "nothing"))
+        yield f"| {clause.id} | {', '.join(bearing) if bearing else f'no theorem: {reason}; what holds: {reached}'} |"
 
 
 def section(theorem: Theorem) -> Iterator[str]:

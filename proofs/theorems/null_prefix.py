@@ -7,9 +7,9 @@ from kvwitness.model.kinds import Kind
 from kvwitness.model.numbers import ceil_div, floor_div, maximum
 from kvwitness.proofs import lemmas
 from kvwitness.proofs.domain import Domain, numbers
-from kvwitness.proofs.logic import implies
+from kvwitness.proofs.logic import both, iff, implies, within
 from kvwitness.proofs.theorem import Statement, Wrong, theorem
-from kvwitness.proofs.theorems.need import KNOWN, MAMBA, ORDER, POSITIVE_CHUNK, POSITIVE_WINDOW, chunked, sliding
+from kvwitness.proofs.theorems.need import FULL, KNOWN, MAMBA, ORDER, POSITIVE_CHUNK, POSITIVE_WINDOW, chunked, sliding
 
 POSITIVE_BLOCK = "a block has 1 token or more"
 CLAUSES = "NEED.FIRST, TABLE.RELEASE-SKIPPED"
@@ -201,3 +201,37 @@ def chunked_holds_few_blocks(domain: Domain, rule: Any = need.num_skipped_blocks
     held = floor_div(n, block) + 1 - nulls
     hypotheses = {POSITIVE_BLOCK: block >= 1, POSITIVE_CHUNK: chunk >= 1}
     return Statement(hypotheses, {"so many": held <= reach + spare}, [lemmas.product_of_sum(nulls, reach, block)])
+
+
+def _one_block_more(kind: Kind, length: Any, block: Any) -> Any:
+    first, end = need.needed_blocks(kind, length, block)
+    return first, end + 1
+
+
+def _from_the_start(kind: Kind, length: Any, block: Any) -> Any:
+    return 0, need.needed_blocks(kind, length, block)[1]
+
+
+@theorem(
+    "needed-blocks-are-those-read",
+    clauses="NEED.FIRST, LIVE.HIT.FOUND, LIVE.HIT.NULLS",
+    witness={"count": 3, "block": 2, "place": 2, "window": 3, "chunk": 4},
+    sizes=("block", "chunk"),
+    wrong=[
+        Wrong("the block behind the hit is asked for too", {"rule": _one_block_more}),
+        Wrong("blocks that are skipped are asked for", {"rule": _from_the_start}),
+    ],
+)
+def needed_blocks_are_those_read(domain: Domain, rule: Any = need.needed_blocks) -> Statement:
+    """A hit needs a block exactly if the next token reads the block's last entry, whatever the kind."""
+    count, place, window = numbers(domain, "count place window")
+    block, chunk = domain.size("block"), domain.size("chunk")
+    length, last = count * block, place * block + block - 1
+
+    def exactly(kind: Kind) -> Any:
+        read = both(0 <= place, last < length, need.reads(kind, length, last))
+        return iff(within(rule(kind, length, block)[0], place, rule(kind, length, block)[1]), read)
+
+    hypotheses = {POSITIVE_BLOCK: block >= 1, POSITIVE_CHUNK: chunk >= 1}
+    kinds = {"full": FULL, "sliding": sliding(window), "chunked": chunked(chunk), "mamba": MAMBA}
+    return Statement(hypotheses, {f"{name}: exactly what is read": exactly(kind) for name, kind in kinds.items()})

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from kvwitness.model import misuse
+from kvwitness.model.numbers import minimum
 from kvwitness.proofs.domain import Domain, numbers
 from kvwitness.proofs.logic import both, chosen, either, iff, implies, updated, within
 from kvwitness.proofs.theorem import Statement, Wrong, theorem
@@ -128,3 +130,31 @@ def queue_lets_a_touched_block_go(domain: Domain, closes: bool = True, width: in
         ),
     }
     return Statement({**holds, "the block is queued": within(head, gone, tail)}, goals)
+
+
+@theorem(
+    "a-kept-count-is-the-queues-length",
+    clauses="BOOKS.COUNT, POOL.TAKE, POOL.RELEASE, POOL.TOUCH",
+    witness={"counted": 3, "head": 0, "tail": 3, "taken": 2, "front": 1, "back": 2},
+    wrong=[
+        Wrong("more is taken than there is, and only what there is leaves", {"most": 9}),
+        Wrong("blocks put in front are not counted", {"counts_front": 0}),
+    ],
+)
+def a_kept_count_is_the_queues_length(domain: Domain, most: int = 0, counts_front: int = 1) -> Statement:
+    """A count that is kept beside the queue is its length after blocks are taken, of which there must be enough, after others join in
+    front and behind, and after one that is touched leaves.
+    """
+    counted, head, tail, taken, front, back = numbers(domain, "counted head tail taken front back")
+    left, count = minimum(head + taken, tail), counted - taken
+    joined = (tail + back) - (left - front)
+    hypotheses = {
+        "it was the length": misuse.counts_free_blocks(counted, tail - head),
+        "no more is taken than there is": taken <= counted + most,
+    }
+    goals = {
+        "after blocks are taken": misuse.counts_free_blocks(count, tail - left),
+        "after blocks join": misuse.counts_free_blocks(count + back + front * counts_front, joined),
+        "after one leaves": misuse.counts_free_blocks(counted - 1, (tail - 1) - head),
+    }
+    return Statement(hypotheses, goals)

@@ -16,7 +16,13 @@ from kvwitness.report import proof_report
 from kvwitness.traced import Unreproduced, traced
 
 Capture = pytest.CaptureFixture[str]
-REFUTED = ("align-destination-is-held", "align-estimate-is-natural", "sliding-hit-with-draft-is-longest", "idle-reset-succeeds")
+REFUTED = (
+    "align-destination-is-held",
+    "align-estimate-is-natural",
+    "sliding-hit-with-draft-is-longest",
+    "idle-reset-succeeds",
+    "a-hit-was-computed-before",
+)
 
 
 @pytest.mark.slow
