@@ -1,6 +1,7 @@
-"""A release's real managers as a port: one manager a group on one pool, called by the names of arguments.
+"""A release's real managers as a port, called by the names of arguments.
 
-The adapter does what the release's coordinator does between planner and managers, and nothing more.
+For groups of one kind the adapter does what the release's coordinator does between planner and managers, and nothing more;
+mixed groups are driven through that coordinator itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,28 +12,15 @@ from kvwitness.model.kinds import Config
 from kvwitness.model.profile import Profile
 from kvwitness.properties.port import Capabilities
 from kvwitness.vllm.build import NotOffered, build, missing_kinds, only_built_directly
+from kvwitness.vllm.coordinator import Coordinated, CoordinatorCalls, build_coordinator
 from kvwitness.vllm.generations import remark_on
 from kvwitness.vllm.loader import MANAGERS, Release, ReleaseError
 from kvwitness.vllm.looking import Hashes, look
 from kvwitness.vllm.methods import methods_of
 from kvwitness.vllm.rejections import reason_of
+from kvwitness.vllm.requests import HashedRequest
 
 UTILS = "vllm.v1.core.kv_cache_utils"
-
-
-class HashedRequest:
-    """What publishing needs of a request, and the further facts that some releases look at."""
-
-    lora_request = None
-    mm_features: tuple[Any, ...] = ()
-    shared_prefix_boundary = 0
-    num_computed_tokens = 0
-
-    def __init__(self, request_id: str, block_hashes: list[bytes], num_tokens: int) -> None:
-        """A request by this name whose full blocks have these hashes."""
-        self.request_id = request_id
-        self.block_hashes = block_hashes
-        self.num_tokens = self.num_prompt_tokens = num_tokens
 
 
 class VllmPort:
@@ -56,9 +44,10 @@ class VllmPort:
         self.release, self._profile = release, profile
         self._missing = missing_kinds(release)
         self._hashes = Hashes(getattr(release[UTILS], "make_block_hash_with_group_id", None))
-        self._answers: dict[str, Callable[..., Any]] = {
+        self._by_managers: dict[str, Callable[..., Any]] = {
             name.removeprefix("_call_"): getattr(self, name) for name in dir(self) if name.startswith("_call_")
         }
+        self._answers = self._by_managers
 
     def hello(self) -> Capabilities:
         """What the release is, and what it does not have."""
@@ -85,14 +74,21 @@ class VllmPort:
             ReleaseError: The release has no such kind.
         """
         try:
-            built = build(self.release, config)
+            built = self._coordinated(config) if config.is_hybrid else build(self.release, config)
         except NotOffered as reason:
-            raise ReleaseError(f"{self.release.label} does not offer {config.kind.label}: {reason}") from reason
+            raise ReleaseError(f"{self.release.label} does not offer {config.label}: {reason}") from reason
         self._config, self.pool, self.managers = config, built.pool, built.managers
+        self._answers = self._by_managers
+        if isinstance(built, Coordinated):
+            self._answers = self._by_managers | CoordinatorCalls(built, config, self._hashes).answers()
         self._encodes = config.kind.kind == "cross"
         self._groups = list(range(len(self.managers)))
         self._methods = [methods_of(self.release.label, manager) for manager in self.managers]
         return self.observe()
+
+    def _coordinated(self, config: Config) -> Coordinated:
+        """The coordinator of mixed groups."""
+        return build_coordinator(self.release, config)
 
     def call(self, call: Call) -> Outcome:
         """Make one call on every group's manager."""
@@ -235,4 +231,4 @@ class VllmPort:
         self.pool.free_blocks(self._blocks(ids))
 
 
-__all__ = ["HashedRequest", "VllmPort"]
+__all__ = ["VllmPort"]

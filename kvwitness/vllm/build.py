@@ -63,7 +63,8 @@ def spec_of(release: Release, config: Config, kind: Kind) -> Any:
     lacking = [name for name in fields if name not in parameters]
     if lacking:
         raise NotOffered(f"{spec_class.__name__} has no {', '.join(lacking)}")
-    return ByName(release.label, spec_class, {"block_size", *fields, *TENSORS})(block_size=config.block_size, **fields, **TENSORS)
+    size = kind.block_size or config.block_size
+    return ByName(release.label, spec_class, {"block_size", *fields, *TENSORS})(block_size=size, **fields, **TENSORS)
 
 
 def manager_class_of(release: Release, spec: Any) -> Any:

@@ -11,7 +11,7 @@ import itertools
 import re
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from kvwitness.vllm.stand_ins import StandInModule, stand_in_module
 MANAGERS = "vllm.v1.core.single_type_kv_cache_manager"
 POOL = "vllm.v1.core.block_pool"
 SPECS = "vllm.v1.kv_cache_interface"
+COORDINATOR = "vllm.v1.core.kv_cache_coordinator"
+ENGINE = "vllm.v1.core.kv_cache_manager"
 
 NEEDED: dict[str, tuple[str, ...]] = {
     MANAGERS: (
@@ -63,15 +65,32 @@ class Release:
         modules: The loaded modules by their own names, stand-ins included.
     """
 
-    def __init__(self, label: str, version: str, root: Path, needed: Mapping[str, Sequence[str]] | None = None) -> None:
+    def __init__(
+        self,
+        label: str,
+        version: str,
+        root: Path,
+        needed: Mapping[str, Sequence[str]] | None = None,
+        *,
+        real: re.Pattern[str] = REAL,
+        stand_in: Callable[[str], types.ModuleType] = stand_in_module,
+    ) -> None:
         """Load it from ``root``, the folder that holds the package ``vllm``.
 
+        Args:
+            label: What reports call it.
+            version: Its version, or "".
+            root: The folder that holds the package.
+            needed: The modules that are driven, and the names that are needed of them; the managers' if left out.
+            real: The modules that are loaded as they are.
+            stand_in: What stands in for any other.
+
         Raises:
-            ReleaseError: A name that the adapter needs is missing or moved, or a module does not load.
+            ReleaseError: A name that is needed is missing or moved, or a module does not load.
         """
         self.label, self.version = label, version
         self.modules: dict[str, types.ModuleType] = {}
-        self._root = root
+        self._root, self._reals, self._stand_in = root, real, stand_in
         self._private = f"<kvwitness release {next(_serial)}>"
         self._builtins = {**vars(builtins), "__import__": self._import}
         try:
@@ -84,6 +103,15 @@ class Release:
     def __getitem__(self, name: str) -> Any:
         """The module of that name."""
         return self.modules[name]
+
+    def load(self, name: str, attribute: str) -> Any:
+        """A name from one of the release's modules that few need: it is loaded when first asked for.
+
+        Raises:
+            ReleaseError: The module or the name is missing or moved, or the module does not load.
+        """
+        self._demand(name, (attribute,))
+        return getattr(self.modules[name], attribute)
 
     def forget(self) -> None:
         """Take the modules' private names away; the release cannot be used any more."""
@@ -114,7 +142,7 @@ class Release:
             return found
         parent, _, last = name.rpartition(".")
         holder = self._module(parent) if parent else None
-        module = self._real(name) if self._is_real(name) else self._put(name, stand_in_module(name))
+        module = self._real(name) if self._is_real(name) else self._put(name, self._stand_in(name))
         if holder is not None:
             setattr(holder, last, module)
         return module
@@ -125,7 +153,7 @@ class Release:
         Raises:
             ReleaseError: It must be, and the release does not have it.
         """
-        if REAL.fullmatch(name) is None:
+        if self._reals.fullmatch(name) is None:
             return False
         path = self._path(name)
         if not path.is_file() and not path.with_suffix("").is_dir():
@@ -178,4 +206,4 @@ class Release:
         return is_namespace and (self._path(name).is_file() or self._path(name).with_suffix("").is_dir() or name == "vllm.envs")
 
 
-__all__ = ["MANAGERS", "NEEDED", "POOL", "SPECS", "Release", "ReleaseError"]
+__all__ = ["COORDINATOR", "ENGINE", "MANAGERS", "NEEDED", "POOL", "SPECS", "Release", "ReleaseError"]

@@ -36,11 +36,14 @@ class Hashes:
         return found if found is not None else self._decode(packed)
 
     def _decode(self, packed: bytes) -> tuple[int, Key]:
-        """Take apart what the release has put together, and put it together again to be sure."""
-        key, group = packed[:KEY_BYTES], int.from_bytes(packed[KEY_BYTES:], "big")
-        if self._with_group(key, group) != packed:
-            raise ValueError(f"got the block hash {packed!r}; allowed is a key of {KEY_BYTES} bytes and its group")
-        self._known[packed] = found = (group, int.from_bytes(key, "big"))
+        """Take apart what the release has put together, and put it together again to be sure.
+
+        A group with larger blocks joins the hashes of its block; the last of them stands for the whole prefix.
+        """
+        hashes, group = packed[:-GROUP_BYTES], int.from_bytes(packed[-GROUP_BYTES:], "big")
+        if not hashes or len(hashes) % KEY_BYTES or self._with_group(hashes, group) != packed:
+            raise ValueError(f"got the block hash {packed!r}; allowed is keys of {KEY_BYTES} bytes and their group")
+        self._known[packed] = found = (group, int.from_bytes(hashes[-KEY_BYTES:], "big"))
         return found
 
 

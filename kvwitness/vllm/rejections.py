@@ -22,6 +22,8 @@ def _of_look_up(call: Call, config: Config, error: Exception, managers: Sequence
         return "not_enough_keys"
     if not isinstance(error, AssertionError):
         return ""
+    if config.is_hybrid:
+        return "draft_drop_alignment" if config.draft_model and _a_window_is_finer(config) else ""
     if kind == "chunked" and config.draft_model:
         return "draft_drop_unsupported"
     if config.dcp * config.pcp > 1 and kind not in ("full", "sink"):
@@ -31,6 +33,11 @@ def _of_look_up(call: Call, config: Config, error: Exception, managers: Sequence
     if kind == "sliding" and config.draft_model:
         return "draft_drop_alignment"
     return "alignment_unsupported" if kind == "chunked" else ""
+
+
+def _a_window_is_finer(config: Config) -> bool:
+    """Whether hits are aligned to more than a block of some sliding window."""
+    return any(kind.kind == "sliding" and config.block_of(group) != config.hit_alignment for group, kind in enumerate(config.groups))
 
 
 def _of_estimate(call: Call, config: Config, error: Exception, managers: Sequence[Any]) -> str:
@@ -56,22 +63,24 @@ def _of_growth(call: Call, config: Config, error: Exception, managers: Sequence[
     request, _, main, _ = call.arguments
     if isinstance(error, ValueError):
         return "pool_exhausted"
-    if config.kind.label != "mamba-align" or not isinstance(error, AssertionError):
+    if not isinstance(error, AssertionError):
         return ""
-    required = -(-main // config.block_size) + config.kind.drafts
-    shrinks = any(required < len(manager.req_to_blocks.get(request, ())) for manager in managers)
-    return "requirement_shrinks" if shrinks else ""
+    for group, (kind, manager) in enumerate(zip(config.groups, managers, strict=True)):
+        required = -(-main // config.block_of(group)) + kind.drafts
+        if kind.label == "mamba-align" and required < len(manager.req_to_blocks.get(request, ())):
+            return "requirement_shrinks"
+    return ""
 
 
 def _of_publishing(call: Call, config: Config, error: Exception, managers: Sequence[Any]) -> str:
     request, keys, num_tokens = call.arguments
     if config.kind.kind == "cross":
         return "caching_unsupported"
-    held = min(len(manager.req_to_blocks.get(request, ())) for manager in managers)
-    full = num_tokens // managers[0].block_size
-    if full > held:
-        return "publish_unallocated" if held else "unknown_request"
-    if full > len(keys):
+    for manager in managers:
+        held, full = len(manager.req_to_blocks.get(request, ())), num_tokens // manager.block_size
+        if full > held:
+            return "publish_unallocated" if held else "unknown_request"
+    if num_tokens // config.tokens_per_block > len(keys):
         return "not_enough_keys"
     return "block_already_keyed" if isinstance(error, AssertionError) else ""
 
