@@ -49,6 +49,9 @@ def aligned_step(block_size: int, alignment_tokens: int) -> int:
         raise RejectedAssertion(
             "alignment_unsupported", f"alignment_tokens {alignment_tokens}", "1 or more", "pass the block size for none"
         )
+    # What groups with blocks of their own ask for is their least common multiple, so most alignments are whole blocks.
+    if alignment_tokens % block_size == 0:
+        return alignment_tokens // block_size
     return alignment_tokens // gcd(block_size, alignment_tokens)
 
 

@@ -17,6 +17,12 @@ from kvwitness.proofs.engines.paths import Number, Paths, Scenario, run_again
 LOOK_UP_BLOCKS = {"full": 32, "mamba-all": 32, "sliding": 8, "chunked": 8}
 """How long a look-up is proved, in blocks; for sizes there is no bound."""
 
+ALIGNMENTS = (1, 2, 3)
+"""Hits are multiples of so many blocks; any alignment at all is for the engine `cut`."""
+
+ALIGNED_BLOCKS = {"full": 32, "mamba-all": 8, "sliding": 6}
+"""The same for further alignments: a search that asks whether a block is cached before it asks for alignment has many more ways."""
+
 ESTIMATE_BLOCKS = 4
 ALIGN_STEPS = 4
 GROWTH_STEPS = 3
@@ -181,11 +187,9 @@ def sources_of(port: str, profile: Profile | None = None) -> Sources:
     if port == "impl":
         return ImplSources(profile or PROFILES["sound"])
     if port == "vllm" or port.startswith(("vllm==", "vllm:")):
-        from kvwitness.vllm.generations import profile_name_for
-        from kvwitness.vllm.opening import open_release
+        from kvwitness.vllm.likeness import profile_of
 
-        own = PROFILES.get(profile_name_for(open_release(port).version) or "", PROFILES["vllm-0.16"])
-        return ReleaseSources(port, profile or own)
+        return ReleaseSources(port, profile or PROFILES[profile_of(port)])
     raise PortError(f"got the port {port!r}; allowed is impl, vllm, vllm==X or vllm:PATH; only their source is run on symbolic integers")
 
 
@@ -196,12 +200,21 @@ def _name(kind: Kind) -> str:
 def look_up_theorems(sources: Sources) -> Iterator[Theorem]:
     """For every kind that caches: the hit that its source finds is the longest that the spec allows."""
     for kind in (Kind("full"), Kind("sliding"), Kind("chunked"), Kind("mamba", mode="all")):
-        blocks = LOOK_UP_BLOCKS[kind.label]
-        for drop in (False, True) if kind.kind != "chunked" else (False,):
-            rule = " with the draft drop" if drop else ""
-            claim = f"the look-up of {kind.label} finds the longest hit{rule}, for any sizes and any pattern of cached blocks"
-            scenario = LookUp(kind, sources, blocks, draft_drop=drop)
-            yield Theorem(f"PATHS.HIT.{kind.label}{'.draft' if drop else ''}".upper(), claim, f"{blocks} blocks", scenario, blocks)
+        for alignment in ALIGNMENTS if kind.kind != "chunked" else (1,):
+            for drop in (False, True) if kind.kind != "chunked" else (False,):
+                if drop and alignment > 1 and kind.kind == "sliding" and sources.profile.sliding_draft_drop != "longest":
+                    continue
+                blocks = (LOOK_UP_BLOCKS if alignment == 1 else ALIGNED_BLOCKS)[kind.label]
+                yield _look_up_theorem(LookUp(kind, sources, blocks, draft_drop=drop, alignment=alignment))
+
+
+def _look_up_theorem(scenario: LookUp) -> Theorem:
+    kind, blocks, alignment = scenario.kind, scenario.most_blocks, scenario.alignment
+    aligned = f", of a multiple of {alignment} blocks" if alignment > 1 else ""
+    rule = " with the draft drop" if scenario.draft_drop else ""
+    claim = f"the look-up of {kind.label} finds the longest hit{aligned}{rule}, for any sizes and any pattern of cached blocks"
+    name = f"PATHS.HIT.{kind.label}{f'.aligned-{alignment}' if alignment > 1 else ''}{'.draft' if scenario.draft_drop else ''}"
+    return Theorem(name.upper(), claim, f"{blocks} blocks", scenario, blocks)
 
 
 def estimate_theorems(sources: Sources) -> Iterator[Theorem]:
@@ -209,16 +222,16 @@ def estimate_theorems(sources: Sources) -> Iterator[Theorem]:
     for kind in KINDS:
         name, bound = _name(kind), f"{ESTIMATE_BLOCKS} blocks"
         id_part = name.replace(" k=", ".").upper()
+        # The blocks for drafts are quotients too: they come on top of what the request may need.
+        apart = ESTIMATE_BLOCKS + kind.drafts
         admission = Admission(kind, sources, ESTIMATE_BLOCKS)
-        yield Theorem(
-            f"PATHS.ESTIMATE.ADMIT.{id_part}", f"a new request of {name} takes what was estimated", bound, admission, ESTIMATE_BLOCKS
-        )
+        yield Theorem(f"PATHS.ESTIMATE.ADMIT.{id_part}", f"a new request of {name} takes what was estimated", bound, admission, apart)
         steps = ALIGN_STEPS if kind.label == "mamba-align" else GROWTH_STEPS
         growth = Growth(kind, sources, ESTIMATE_BLOCKS, steps)
         claim = f"a running request of {name} takes what was estimated"
         if kind.label == "mamba-align":
             claim += f", one block a step at most, and holds at most {2 + kind.drafts}"
-        yield Theorem(f"PATHS.ESTIMATE.GROW.{id_part}", claim, f"{bound}, {steps} steps", growth, ESTIMATE_BLOCKS)
+        yield Theorem(f"PATHS.ESTIMATE.GROW.{id_part}", claim, f"{bound}, {steps} steps", growth, apart)
 
 
 def prove_port_lookups(port: str, profile: Profile | None = None) -> list[Result]:

@@ -9,7 +9,7 @@ from kvwitness.model.kinds import Kind
 from kvwitness.model.profile import SOUND, VLLM_0_16
 from kvwitness.proofs.engines.managers_on_paths import Admission, LookUp
 from kvwitness.proofs.engines.paths import Paths, World, run_again
-from kvwitness.symbolic_port import ImplSources
+from kvwitness.symbolic_port import ImplSources, estimate_theorems
 
 
 def test_both_sides_of_a_branch_are_run() -> None:
@@ -52,6 +52,14 @@ def test_a_look_up_is_the_longest(kind: Kind) -> None:
     assert outcome.paths > 10
 
 
+@pytest.mark.parametrize("kind", [Kind("full"), Kind("mamba", mode="all"), Kind("sliding")], ids=lambda kind: str(kind.label))
+def test_a_look_up_is_the_longest_of_multiples_of_two_blocks(kind: Kind) -> None:
+    outcome = Paths(4).run(LookUp(kind, ImplSources(SOUND), 3, alignment=2))
+
+    assert outcome.verdict == "proved"
+    assert outcome.paths > 5
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("drop", [False, True])
 @pytest.mark.parametrize("profile", [VLLM_0_16, SOUND], ids=lambda profile: profile.name)
@@ -79,3 +87,9 @@ def test_a_wrong_spec_is_refuted_by_numbers_that_come_back() -> None:
 @pytest.mark.parametrize("kind", [Kind("full"), Kind("mamba", mode="align", drafts=1), Kind("cross")], ids=lambda kind: str(kind.label))
 def test_an_estimate_is_what_is_taken(kind: Kind) -> None:
     assert Paths(4).run(Admission(kind, ImplSources(SOUND), 3)).verdict == "proved"
+
+
+def test_blocks_for_drafts_are_told_apart_like_all_others() -> None:
+    claims = {claim.id: claim for claim in estimate_theorems(ImplSources(SOUND))}
+
+    assert claims["PATHS.ESTIMATE.ADMIT.MAMBA-ALL.2"].prove().verdict == "proved"
