@@ -160,7 +160,7 @@ def _look_up(caller: Caller, request: Request) -> Generator[Call, Any, tuple[tup
     if not caller.config.caching:
         return (), 0
     hits: tuple[Blocks, ...] = yield Call("find_longest_cache_hit", (request.keys, request.num_tokens - 1))
-    return hits, len(hits[0]) * caller.config.tokens_per_block
+    return hits, len(hits[0]) * caller.config.block_of(0)
 
 
 def _allocate(

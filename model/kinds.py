@@ -104,6 +104,10 @@ class Config:
         """What reports call it: the kind, or the kinds of mixed groups in their order."""
         return "+".join(kind.label for kind in self.groups) if self.is_hybrid else self.kind.label
 
+    def has(self, *names: Name) -> bool:
+        """Whether a group is of one of these kinds."""
+        return any([kind.kind in names for kind in self.groups])
+
     @property
     def tokens_per_block(self) -> int:
         """Tokens that one key adds: a block of a group without a size of its own; context parallelism spreads it over several devices."""

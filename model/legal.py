@@ -3,6 +3,8 @@
 A generator that broke them would find nonsense; illegal calls are tested apart, by their outcome.
 """
 
+from math import lcm
+
 from kvwitness.model.clauses import clause
 from kvwitness.model.kinds import Config
 from kvwitness.model.profile import Profile
@@ -51,23 +53,23 @@ def state_row_keeps_drafts(config: Config, request: Request, drafts: int, steps:
     """A Mamba request that may just have had drafts accepted is planned with a draft again: the state it continues from
     lies in a speculative block.
     """
-    if config.kind.kind != "mamba" or drafts:
+    if not config.has("mamba") or drafts:
         return True
     return request.accepted == 0 and not any(planned.drafts for planned in in_flight_of(request.id, steps))
 
 
 @clause("CALLER.EXTERNAL", level="caller", source="allocate_new_computed_blocks")
 def external_is_supported(config: Config, external: int) -> bool:
-    """External tokens are loaded only where prefix caching is on and the entries are a token's own: not for Mamba, not
-    for cross attention.
+    """External tokens are loaded only where prefix caching is on and the entries of all groups are a token's own: not
+    for Mamba, not for cross attention.
     """
-    return external == 0 or (config.caching and config.kind.kind not in ("mamba", "cross"))
+    return external == 0 or (config.caching and not config.has("mamba", "cross"))
 
 
 @clause("CALLER.ENCODER", level="caller", source="CrossAttentionManager.allocate_new_computed_blocks")
 def encoder_fits_kind(config: Config, encoder: int) -> bool:
     """Encoder tokens come at admission, and only with cross attention."""
-    return (encoder > 0) == (config.kind.kind == "cross")
+    return (encoder > 0) == config.has("cross")
 
 
 @clause("CALLER.RESUME.JUDGED", level="caller")
@@ -132,23 +134,34 @@ def split_keeps_blocks(config: Config, profile: Profile, request: Request, new: 
     return aligned_chunk(config, profile, request, new) == new
 
 
+def align_blocks(config: Config) -> tuple[int, ...]:
+    """The blocks, in tokens, of the groups in Mamba's mode align."""
+    return tuple([config.block_of(number) for number, kind in enumerate(config.groups) if kind.label == "mamba-align"])
+
+
 def aligned_chunk(config: Config, profile: Profile, request: Request, new: int) -> int:
-    """The tokens of a planned chunk that mode align lets through; 0 puts the request off.
+    """The tokens of a planned chunk that mode align lets through; 0 puts the request off."""
+    blocks = align_blocks(config)
+    return let_through(blocks, profile, request, new, draft_model=config.draft_model) if blocks else new
+
+
+def let_through(blocks: tuple[int, ...], profile: Profile, request: Request, new: int, *, draft_model: bool) -> int:
+    """The tokens of a chunk that align groups with such blocks let through.
 
     The last position worth keeping is the last whole block of the prefill, one lower under a draft model, whose hits drop a block.
+    Up to there chunks end where every group has whole blocks; behind it a chunk stays in each block that it starts inside of.
     """
-    kind, block = config.kind, config.block_size
-    resumed = request.outputs > 0
-    if kind.kind != "mamba" or kind.mode != "align" or (resumed and profile.resumed_split == "unsplit"):
+    if (request.outputs > 0 and profile.resumed_split == "unsplit") or request.computed >= request.prefill:
         return new
-    if request.computed >= request.prefill:
-        return new
+    block = blocks[0] if len(blocks) == 1 else lcm(*blocks)
     last = request.prefill // block * block
-    if config.draft_model:
+    if draft_model:
         last = max(last - block, 0)
     if request.computed >= last and profile.tail_chunks == "end_at_blocks":
-        inside = request.computed % block
-        return min(new, block - inside) if inside else new
+        for own in blocks:
+            inside = request.computed % own
+            new = min(new, own - inside) if inside else new
+        return new
     after = request.computed + new
     if after < last:
         return after // block * block - request.computed if after // block * block > request.computed else 0

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kvwitness.model.clauses import clause
-from kvwitness.model.kinds import Config
+from kvwitness.model.kinds import Kind
 from kvwitness.model.numbers import ceil_div, choose, maximum
 
 
@@ -67,12 +67,11 @@ def common_prefix_is_common(prefixes: frozenset[tuple[int, ...]]) -> bool:
     return len(prefixes) <= 1
 
 
-def worst_need(config: Config, slots: Any, main: Any, encoder: Any, held: Any) -> Any:
+def worst_need(kind: Kind, block: Any, slots: Any, main: Any, encoder: Any, held: Any) -> Any:
     """Blocks that one group takes at most for a table of so many tokens, with nothing shared.
 
     Mode align holds a state to start from, the running one and the speculative ones.
     """
-    kind, block = config.kind, config.tokens_per_block
     if kind.kind == "cross":
         total = ceil_div(encoder, block)
     elif kind.kind == "mamba" and kind.mode == "align":

@@ -1,28 +1,20 @@
 """All groups of a pool together: a state, and what each call of the protocol makes of it."""
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 from attrs import frozen
 
-from kvwitness.model import chunked, cross, full, mamba, sink, sliding
+from kvwitness.model import hybrid, lookup, sink
 from kvwitness.model.calls import Blocks, Call, Key, Observation, Outcome
 from kvwitness.model.clauses import clause
+from kvwitness.model.hybrid import keys_of_group
 from kvwitness.model.kinds import Config
 from kvwitness.model.need import first_needed
 from kvwitness.model.pool import NULL, Pool, Rejection, found, fresh_pool, reset, without_keys
 from kvwitness.model.profile import Profile
+from kvwitness.model.rules import RULES
 from kvwitness.model.table import NOTHING, Group, Held
-
-RULES: dict[str, ModuleType] = {
-    "full": full,
-    "sliding": sliding,
-    "chunked": chunked,
-    "mamba": mamba,
-    "cross": cross,
-    "sink": sink,
-}
 
 
 @frozen(slots=False)
@@ -48,7 +40,7 @@ def initial_state(config: Config, profile: Profile) -> State:
     """An idle pool with its managers built."""
     config = config.under(profile)
     groups = tuple(
-        Group(number, kind, config.tokens_per_block, config.blocks, config.caching, profile, config.hit_alignment, config.draft_model)
+        Group(number, kind, config.block_of(number), config.blocks, config.caching, profile, config.hit_alignment, config.draft_model)
         for number, kind in enumerate(config.groups)
     )
     pool = fresh_pool(config.blocks)
@@ -94,6 +86,9 @@ def _put(tables: dict[str, Held], request: str, held: Held) -> dict[str, Held]:
 def find_longest_cache_hit(state: State, keys: tuple[Key, ...], max_length: int) -> tuple[State, tuple[Blocks, ...]]:
     """The longest hit that all groups have, as a table each; nothing changes."""
     group, pool = state.groups[0], state.pool
+    if state.config.is_hybrid:
+        return state, lookup.look_up(state.config, state.groups, pool, keys, max_length)
+    keys = tuple(keys_of_group(keys, group.block, state.config.tokens_per_block))
 
     def is_cached(index: int) -> bool:
         return all((other.number, keys[index]) in pool.index for other in state.groups)
@@ -116,10 +111,11 @@ def remove_skipped_blocks(state: State, request: str, num_computed_tokens: int) 
     return (state if pool is state.pool else _with(state, pool, tuple(tables))), None
 
 
+@clause("HYBRID.ESTIMATE", level="L2", source="get_num_blocks_to_allocate")
 def get_num_blocks_to_allocate(
     state: State, request: str, num_tokens: int, hits: tuple[Blocks, ...], total: int, main: int, encoder_tokens: int
 ) -> tuple[State, int]:
-    """The blocks that all groups together will take; more than the pool has where a hit must be put off."""
+    """The estimate is the blocks that all groups together will take, and more than the pool has where a hit must be put off."""
     blocks = 0
     for group in state.groups:
         tokens = encoder_tokens if group.kind.kind == "cross" else num_tokens
@@ -179,7 +175,9 @@ def cache_blocks(state: State, request: str, keys: tuple[Key, ...], num_tokens: 
     pool, tables, published = state.pool, list(state.tables), list(state.published_this_step)
     for group in state.groups:
         held = tables[group.number].get(request, NOTHING)
-        pool, kept = RULES[group.kind.kind].publish_full(group, pool, held, keys=keys, num_tokens=num_tokens)
+        mine = tuple(keys_of_group(keys, group.block, state.config.tokens_per_block))
+        published_tokens = hybrid.publishable(state.config, group.profile, group.block, num_tokens)
+        pool, kept = RULES[group.kind.kind].publish_full(group, pool, held, keys=mine, num_tokens=published_tokens)
         if kept is not held:
             tables[group.number] = _put(tables[group.number], request, kept)
             fresh = kept.keyed_this_step[len(held.keyed_this_step) :]

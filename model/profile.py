@@ -28,6 +28,12 @@ PreemptedInPlan = Literal["keeps_keys", "withdrawn"]
 GuardScope = Literal["block", "key"]
 ReleaseWalk = Literal["to_first_null", "all"]
 ExternalCut = Literal["whole_blocks", "tokens"]
+HybridHit = Literal["drop_every_pass", "drop_once", "drop_once_in_reach", "drop_once_past_cap", "longest"]
+HybridTrim = Literal["first_full", "every_full"]
+HybridPublish = Literal["all", "aligned", "aligned_with_draft"]
+EventRuns = Literal["one_a_call", "contiguous"]
+EventCopies = Literal["each", "first_and_last"]
+EventGroups = Literal["untold", "told"]
 
 
 @frozen
@@ -63,6 +69,17 @@ class Profile:
         resumed_split: Whether a resumed request's chunks keep Mamba align's split.
         tail_chunks: Whether Mamba align's chunks behind the last position worth keeping may start inside a block and step over its end.
         preempted_in_plan: What becomes of the keys that a request published in the very step that preempts it.
+        hybrid_hit: How mixed groups come to a common hit: by passes over the groups in which each may shorten the length,
+            with a draft model's block dropped in every pass, or once a length (in one way a Mamba group may lengthen it,
+            in another nothing grows past full attention, in a third the dropped block may lie past the cap),
+            or as the longest length that every group accepts.
+        hybrid_trim: Whether only the first kind of full attention is cut to the common length at the end, or every one.
+        hybrid_publish: How far mixed groups publish: all that is computed, up to the last multiple of their blocks,
+            or a draft model's block further.
+        event_runs: Whether publishing tells of all its blocks in one KV event, which then speaks of more tokens than its keys do
+            where some got none, or in one for each stretch that got keys.
+        event_copies: Whether every block that gets or loses a key is told, or only the first that gets and the last that loses it.
+        event_groups: Whether KV events name the group of their keys.
     """
 
     name: str
@@ -88,6 +105,12 @@ class Profile:
     resumed_split: ResumedSplit
     tail_chunks: TailChunks
     preempted_in_plan: PreemptedInPlan
+    hybrid_hit: HybridHit
+    hybrid_trim: HybridTrim
+    hybrid_publish: HybridPublish
+    event_runs: EventRuns
+    event_copies: EventCopies
+    event_groups: EventGroups
 
 
 VLLM_0_16 = Profile(
@@ -114,6 +137,12 @@ VLLM_0_16 = Profile(
     resumed_split="unsplit",
     tail_chunks="cut_anywhere",
     preempted_in_plan="keeps_keys",
+    hybrid_hit="drop_every_pass",
+    hybrid_trim="first_full",
+    hybrid_publish="all",
+    event_runs="one_a_call",
+    event_copies="each",
+    event_groups="untold",
 )
 
 SOUND = Profile(
@@ -140,6 +169,12 @@ SOUND = Profile(
     resumed_split="as_new",
     tail_chunks="end_at_blocks",
     preempted_in_plan="withdrawn",
+    hybrid_hit="longest",
+    hybrid_trim="every_full",
+    hybrid_publish="all",
+    event_runs="contiguous",
+    event_copies="first_and_last",
+    event_groups="told",
 )
 
 # A release's profile is the one before it with what changed; vllm-0.16 is the seed.
@@ -148,14 +183,15 @@ VLLM_0_17 = evolve(
     VLLM_0_16, name="vllm-0.17", mamba_release_lag="drafts", mamba_same_step_guard=True, mamba_guard_scope="key", resumed_split="as_new"
 )
 VLLM_0_19 = evolve(VLLM_0_17, name="vllm-0.19", sliding_draft_drop="drop_then_align")
-VLLM_0_20 = evolve(VLLM_0_19, name="vllm-0.20", sliding_draft_drop="align_after_drop")
-VLLM_0_22 = evolve(VLLM_0_20, name="vllm-0.22", sliding_publish="segment_tails")
+VLLM_0_20 = evolve(VLLM_0_19, name="vllm-0.20", sliding_draft_drop="align_after_drop", hybrid_hit="drop_once", event_groups="told")
+VLLM_0_22 = evolve(VLLM_0_20, name="vllm-0.22", sliding_publish="segment_tails", hybrid_publish="aligned")
 VLLM_0_23 = evolve(
     VLLM_0_22,
     name="vllm-0.23",
     free_order="skipped_keyless_first",
     mamba_align_shrink="nothing",
     sliding_publish="segment_tails_with_draft",
+    hybrid_publish="aligned_with_draft",
 )
 VLLM_0_24 = evolve(
     VLLM_0_23,
@@ -171,11 +207,13 @@ VLLM_0_26 = evolve(
     context_parallel="dcp",
     publish_past_hashed="index_error",
     release_basis="settled",
+    hybrid_hit="drop_once_in_reach",
 )
 VLLM_0_27 = evolve(VLLM_0_26, name="vllm-0.27", free_order="keyless_first_if_caching")
 VLLM_0_28 = evolve(VLLM_0_27, name="vllm-0.28", free_order="keyless_first", tail_chunks="end_at_blocks")
-VLLM_0_30 = evolve(VLLM_0_28, name="vllm-0.30", mamba_release_walk="all", sink_reservation="none")
-VLLM_0_32 = evolve(VLLM_0_30, name="vllm-0.32")
+VLLM_0_29 = evolve(VLLM_0_28, name="vllm-0.29", hybrid_trim="every_full")
+VLLM_0_30 = evolve(VLLM_0_29, name="vllm-0.30", mamba_release_walk="all", sink_reservation="none")
+VLLM_0_32 = evolve(VLLM_0_30, name="vllm-0.32", hybrid_hit="drop_once_past_cap")
 VLLM_0_33 = evolve(VLLM_0_32, name="vllm-0.33", mamba_caching="align_only", null_references="untouched", publish_past_hashed="clipped")
 
 RELEASES = (
@@ -190,6 +228,7 @@ RELEASES = (
     VLLM_0_26,
     VLLM_0_27,
     VLLM_0_28,
+    VLLM_0_29,
     VLLM_0_30,
     VLLM_0_32,
     VLLM_0_33,

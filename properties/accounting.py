@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kvwitness.model import books
+from kvwitness.model import books, hybrid
 from kvwitness.model.calls import Blocks, Key, Observation
 from kvwitness.model.kinds import Config
 from kvwitness.properties.books_told import difference, explain_state
@@ -22,6 +22,7 @@ class Accounting:
     def __init__(self, config: Config) -> None:
         """Judge pools of this configuration."""
         self._num_blocks = config.blocks
+        self._is_hybrid = config.is_hybrid
         self._raw: RawBooks | None = None
 
     def judge(self, view: View) -> Violation | None:
@@ -33,6 +34,10 @@ class Accounting:
         if view.event.kind == "broken":
             return _broken_call(view)
         unchanged = view.before is view.after or view.before == view.after
+        if self._is_hybrid and not unchanged:
+            mixed = _explain_mixed(view.after)
+            if mixed is not None:
+                return mixed
         if not unchanged and not _is_sound(view.after, self._num_blocks):
             return explain_state(view.after, self._num_blocks)
         if not view.caller.requests and not books.is_at_rest(view.after):
@@ -50,6 +55,19 @@ def _broken_call(view: View) -> Violation:
     call, outcome = view.calls[-1]
     reason = f"{call.name} ended {outcome.status}" + (f" ({outcome.reason})" if outcome.reason else "")
     return Violation(books.legal_call_is_accepted.clause_id, reason, NAME)  # type: ignore[attr-defined]
+
+
+def _explain_mixed(seen: Observation) -> Violation | None:
+    """The first block that two groups hold, if any."""
+    holding: dict[int, int] = {}
+    for group, tables in enumerate(seen.tables or ()):
+        for request, table in tables.items():
+            for block in table:
+                groups = tuple(sorted({holding.setdefault(block, group), group}))
+                if block and not hybrid.holds_in_one_group(groups):
+                    because = f"block {block} of {request} is in the tables of groups {groups[0]} and {groups[1]}"
+                    return Violation("HYBRID.ADOPT.KEPT", because, NAME)
+    return None
 
 
 def _must_not_change(view: View) -> bool:

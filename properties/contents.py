@@ -11,12 +11,13 @@ from kvwitness.model.calls import Blocks, Key
 from kvwitness.model.kinds import Config
 from kvwitness.model.request import Planned
 from kvwitness.properties.shadow import Ancestor, Record, Shadow, Worker
-from kvwitness.properties.states import StateWorker, is_alone
+from kvwitness.properties.states import is_alone, state_workers
 from kvwitness.properties.view import View
 from kvwitness.properties.violation import Violation
 
 NAME = "contents"
 Faults = Iterator[Violation]
+Live = tuple[Planned, Worker, int]
 
 
 class Contents:
@@ -27,15 +28,18 @@ class Contents:
     def __init__(self, config: Config, ancestor: Ancestor) -> None:
         """Judge pools of this configuration; ``ancestor`` decodes keys."""
         self._config = config
-        self._block = config.tokens_per_block
-        self._shadow = Shadow(self._block, ancestor, [None] * config.blocks, [None] * config.blocks)
+        self._groups = range(len(config.groups))
+        self._sizes = [config.block_of(group) for group in self._groups]
+        self._shadow = Shadow(self._sizes, ancestor, [None] * config.blocks, [None] * config.blocks)
         self._told: dict[str, tuple[Blocks, ...]] = {}
         self._taken: set[int] = set()
+        self._loading: set[str] = set()
         self._chains: dict[str, Sequence[Key]] = {}
         self._records: deque[Record] = deque()
-        self._groups = range(len(config.groups))
         self._intact_keys: Sequence[tuple[int, Key] | None] = ()
-        self._states = StateWorker(config, self._shadow) if config.kind.kind == "mamba" else None
+        self._states = state_workers(config, self._shadow)
+        self._encoder_groups = [group for group in self._groups if config.groups[group].kind == "cross"]
+        self._token_groups = [group for group in self._groups if config.groups[group].kind not in ("mamba", "cross")]
 
     def judge(self, view: View) -> Violation | None:
         """The first broken clause, or None."""
@@ -56,22 +60,26 @@ class Contents:
         """Remember what the worker will be told, and which blocks were handed out for it."""
         held = tuple(tables.get(planned.request, ()) for tables in view.after.tables or ())
         self._chains[planned.request] = view.caller.requests[planned.request].chain
-        if planned.admitted and not (planned.request in self._shadow.workers and self._was_loaded(planned)):
+        if planned.admitted and not self._was_loaded(view, planned):
             self._told[planned.request] = held
             for group in self._groups:
                 hits = view.event.hits[group] if view.event.hits else ()
                 self._taken.update(block for block in held[group] if block and block not in hits)
             return
-        kept = self._config.kind.drafts if self._config.kind.kind == "mamba" and self._config.kind.mode == "align" else 0
-        for group in self._groups:
+        for group, kind in enumerate(self._config.groups):
+            kept = kind.drafts if kind.label == "mamba-align" else 0
             before = (view.before.tables or ())[group].get(planned.request, ())
             moved = before[len(before) - kept :] if kept else ()
             self._taken.update(block for block in planned.appended[group] if block and block not in moved)
 
-    def _was_loaded(self, planned: Planned) -> bool:
+    def _was_loaded(self, view: View, planned: Planned) -> bool:
         """Whether the worker knows the request already: its external tokens arrived before it was planned."""
-        worker = self._shadow.workers[planned.request]
-        return worker.computed == planned.computed and planned.external == (0, 0)
+        if view.event.kind == "loading":
+            self._loading.add(planned.request)
+            return False
+        was_loaded = planned.request in self._loading
+        self._loading.discard(planned.request)
+        return was_loaded
 
     def _execute(self, view: View, record: Record) -> Faults:
         """The phases of a step: loads, Mamba reads and copies, writes, attention reads, sampling, cached contents."""
@@ -84,22 +92,32 @@ class Contents:
                 yield from self._load(planned.request, planned.external, tables)
         live = [(planned, worker, self._accepted(planned, worker)) for planned, worker in rows if planned.new]
         judged = {name for name in chains if requests[name].status == "running"}
-        if self._states is not None:
-            yield from self._states.execute(live, record, judged)
-        else:
-            write = self._write_encoder if self._config.kind.kind == "cross" else self._write
-            for planned, worker, accepted in live:
-                yield from write(planned, worker, accepted, record)
-            read = self._read_encoder if self._config.kind.kind == "cross" else self._read
-            for planned, worker, accepted in live:
-                if planned.request in judged:
-                    yield from read(planned, worker, accepted, record)
+        yield from self._work(live, record, judged)
         for planned, worker, accepted in live:
             worker.computed += planned.new - planned.drafts + accepted
         for name in {planned.request for planned in record.step} - set(requests):
             self._forget(name)
         if seen.keys is not None:
             yield from self._judge_cached(seen.keys)
+
+    def _work(self, live: list[Live], record: Record, judged: set[str]) -> Faults:
+        """What all groups do in one step, phase by phase: nobody reads attention before everybody has written."""
+        for states in self._states:
+            yield from states.read_all(live, record, judged)
+        if self._token_groups:
+            for planned, worker, accepted in live:
+                yield from self._write(planned, worker, accepted, record)
+        if self._encoder_groups:
+            for planned, worker, _ in live:
+                yield from self._write_encoder(planned, worker, record)
+        for states in self._states:
+            yield from states.write_all(live, record)
+        for planned, worker, accepted in live:
+            if planned.request in judged:
+                yield from self._read(planned, worker, accepted, record)
+                yield from self._read_encoder(planned, worker, record)
+        for states in self._states:
+            yield from states.keep_all(live, record)
 
     def _forget(self, name: str) -> None:
         """A freed request is forgotten once no planned step names it any more."""
@@ -119,11 +137,12 @@ class Contents:
     def _load(self, name: str, external: tuple[int, int], tables: Sequence[dict[str, Blocks]]) -> Faults:
         """The connector fills every real block of the external tokens; what lies wholly outside the window may be null."""
         worker, (start, end) = self._shadow.workers[name], external
-        first = contents.first_read_block(self._config.kind, end, self._block)
-        for group in self._groups:
+        for group in self._token_groups:
+            size = self._sizes[group]
+            first = contents.first_read_block(self._config.groups[group], end, size)
             table = worker.tables[group]
             held = tables[group].get(name, ())
-            for place in range(start // self._block, -(-end // self._block)):
+            for place in range(start // size, -(-end // size)):
                 block = table[place] if place < len(table) else None
                 if place < first and not block:
                     continue
@@ -131,16 +150,16 @@ class Contents:
                     yield self._fault("CONTENTS.WRITE.PRESENT", f"{name} loads place {place} of its table {list(table)}, held {list(held)}")
                     return
                 assert block is not None
-                base = place * self._block
+                base = place * size
                 if max(start, base) == base:
-                    self._shadow.put_tokens(block, group, worker.chain, base, min(end, base + self._block), base)
+                    self._shadow.put_tokens(block, group, worker.chain, base, min(end, base + size), base)
 
     def _write(self, planned: Planned, worker: Worker, accepted: int, record: Record) -> Faults:
         """Every computed token writes its slot; slots of rejected drafts are garbage."""
         start, end = worker.computed, worker.computed + planned.new
         verified = min(end - planned.drafts + accepted, len(worker.chain))
-        size = self._block
-        for group in self._groups:
+        for group in self._token_groups:
+            size = self._sizes[group]
             table, held = worker.tables[group], self._held(record, group, planned.request)
             for place in range(start // size, (end - 1) // size + 1):
                 block = table[place] if place < len(table) else None
@@ -161,10 +180,11 @@ class Contents:
 
     def _read(self, planned: Planned, worker: Worker, accepted: int, record: Record) -> Faults:
         """The tokens from the first needed one up to the last verified one are read through the worker's table."""
-        size, shadow, chain = self._block, self._shadow, worker.chain
+        shadow, chain = self._shadow, worker.chain
         end = min(worker.computed + planned.new - planned.drafts + accepted, len(chain))
-        first = contents.first_read_block(self._config.kind, worker.computed, size)
-        for group in self._groups:
+        for group in self._token_groups:
+            size = self._sizes[group]
+            first = contents.first_read_block(self._config.groups[group], worker.computed, size)
             table, held = worker.tables[group], self._held(record, group, planned.request) or ()
             whole = max(first, end // size)
             intact_up_to = whole if shadow.holds_whole(worker, group, held, first, whole) else first
@@ -189,11 +209,11 @@ class Contents:
             return self._fault("CONTENTS.READ.OWN", text)
         return self._fault("CONTENTS.READ.LATENT", f"{name} reads place {place} in block {block}, which it no longer holds")
 
-    def _write_encoder(self, planned: Planned, worker: Worker, accepted: int, record: Record) -> Faults:
+    def _write_encoder(self, planned: Planned, worker: Worker, record: Record) -> Faults:
         """The encoder's entries are written in the step that admits the request; entry i is the request's own."""
-        for group in self._groups if planned.encoder else ():
+        for group in self._encoder_groups if planned.encoder else ():
             table = worker.tables[group]
-            for place in range(-(-planned.encoder // self._block)):
+            for place in range(-(-planned.encoder // self._sizes[group])):
                 block = table[place] if place < len(table) else None
                 if not contents.is_present(block):
                     yield self._fault("CONTENTS.WRITE.PRESENT", f"{planned.request} writes encoder place {place} of {list(table)}")
@@ -203,10 +223,10 @@ class Contents:
                     yield self._fault("CONTENTS.WRITE.ALONE", f"{planned.request} writes block {block}, which others hold too")
                 self._shadow.put_state(block, group, _encoder_tag(planned.request, place))
 
-    def _read_encoder(self, planned: Planned, worker: Worker, accepted: int, record: Record) -> Faults:
-        for group in self._groups:
+    def _read_encoder(self, planned: Planned, worker: Worker, record: Record) -> Faults:
+        for group in self._encoder_groups:
             table, held = worker.tables[group], self._held(record, group, planned.request) or ()
-            for place in range(-(-worker.encoder // self._block)):
+            for place in range(-(-worker.encoder // self._sizes[group])):
                 block = table[place] if place < len(table) else None
                 if not block:
                     yield self._fault("CONTENTS.READ.PRESENT", f"{planned.request} reads encoder place {place} of {list(table)}")

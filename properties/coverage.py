@@ -53,7 +53,9 @@ def count(view: View, config: Config, seen: "Counter[str]") -> None:
     if event.planned is not None:
         _count_plan(view, config, seen)
     elif event.kind == "refused":
-        put_off = any(call.name == "get_num_blocks_to_allocate" and outcome.value > config.blocks for call, outcome in view.calls)
+        put_off = config.has("mamba") and any(
+            call.name == "get_num_blocks_to_allocate" and outcome.value > config.blocks for call, outcome in view.calls
+        )
         seen["put off" if put_off else "refusal"] += 1
     elif event.kind == "gone":
         _count_departure(view, seen)

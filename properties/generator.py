@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 
 from kvwitness.model.legal import aligned_chunk, may_leave_plan, planned_once
 from kvwitness.model.request import Request, in_flight_of
+from kvwitness.properties.mixes import edge_of
 from kvwitness.properties.operations import (
     Arrive,
     Close,
@@ -41,6 +42,7 @@ class Planner:
         self._tokens = rng.choice((1, 2, 2, 3))
         self._crowd = rng.choice((1, 2, 3, 4))
         self._caution = rng.random()
+        self._edge = edge_of(run.config)
 
     def operations(self) -> Iterator[Operation]:
         """Operations without end; each must be applied before the next is asked for."""
@@ -130,7 +132,7 @@ class Planner:
         if known < 1:
             return None
         config, steps = run.config, run.caller.steps
-        must = config.kind.kind == "mamba" and (request.accepted > 0 or any(p.drafts for p in in_flight_of(request.id, steps)))
+        must = config.has("mamba") and (request.accepted > 0 or any(p.drafts for p in in_flight_of(request.id, steps)))
         if config.drafts and (must or (request.computed + known > request.prefill and rng.random() < 0.7)):
             drafts = rng.randint(1, config.drafts)
             return Grow(request.id, known + drafts, drafts)
@@ -140,7 +142,7 @@ class Planner:
 
     def _chunk(self, known: int) -> int:
         """Mostly everything, else a few tokens or up to a block's edge."""
-        rng, size = self._rng, self._run.config.tokens_per_block
+        rng, size = self._rng, self._edge
         if known == 1 or rng.random() < 0.5:
             return known
         return min(known, rng.choice((1, size, size + 1, rng.randint(1, known))))
@@ -167,7 +169,7 @@ class Planner:
     def _external(self, num_tokens: int) -> tuple[int, bool]:
         """Tokens that a connector supplies, and whether it loads them asynchronously."""
         config, rng = self._run.config, self._rng
-        if not config.caching or config.kind.kind in ("mamba", "cross") or rng.random() < 0.75:
+        if not config.caching or config.has("mamba", "cross") or rng.random() < 0.75:
             return 0, False
         return rng.randint(1, max(1, num_tokens - 1)), rng.random() < 0.5
 
@@ -176,13 +178,14 @@ class Planner:
         prompt = self._prompt()
         external, delayed = self._external(len(prompt))
         config = self._run.config
-        encoder = self._rng.randint(1, 3 * config.block_size) if config.kind.kind == "cross" else 0
+        encoder = self._rng.randint(1, 3 * config.block_size) if config.has("cross") else 0
         return Start(f"r{self._count}", prompt, self._first_chunk(len(prompt)), external, delayed, encoder)
 
     def _prompt(self) -> tuple[int, ...]:
         """A prompt: often one seen before, or its beginning with something else behind it; lengths lie around block edges."""
         rng, config = self._rng, self._run.config
-        longest = max(1, min(config.max_model_len - config.drafts - 4, config.tokens_per_block * max(1, config.blocks - 2)))
+        blocks = (config.blocks - 2) // (len(config.groups) if config.is_hybrid else 1)
+        longest = max(1, min(config.max_model_len - config.drafts - 4, self._edge * max(1, blocks)))
         chance = rng.random()
         if self._prompts and chance < 0.35:
             prompt = rng.choice(self._prompts)
@@ -190,7 +193,7 @@ class Planner:
             known = rng.choice(self._prompts)
             prompt = known[: rng.randint(1, len(known))] + self._fresh(rng.randint(1, 1 + longest // 2))
         else:
-            edge = config.tokens_per_block * rng.randint(1, 4) + rng.choice((-1, 0, 0, 1, 1))
+            edge = self._edge * rng.randint(1, 4) + rng.choice((-1, 0, 0, 1, 1))
             prompt = self._fresh(rng.choice((edge, edge, rng.randint(1, longest))))
         prompt = prompt[:longest]
         self._prompts = [*self._prompts[-5:], prompt]

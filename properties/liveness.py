@@ -1,8 +1,11 @@
 """The liveness oracle: what is published is found, a refusal has a reason, an idle cache can be reset."""
 
-from kvwitness.model import liveness
-from kvwitness.model.calls import Blocks, Call
-from kvwitness.model.hits import hit_table, longest_hit, serves_a_hit
+from collections.abc import Sequence
+
+from kvwitness.model import hybrid, liveness
+from kvwitness.model.calls import Blocks, Call, Key
+from kvwitness.model.hits import hit_table, serves_a_hit
+from kvwitness.model.hybrid import Part
 from kvwitness.model.kinds import Config
 from kvwitness.model.need import num_skipped_blocks
 from kvwitness.model.profile import SOUND
@@ -11,6 +14,7 @@ from kvwitness.properties.view import View
 from kvwitness.properties.violation import Violation
 
 NAME = "liveness"
+Index = dict[tuple[int, Key], Blocks]
 
 
 class Liveness:
@@ -22,6 +26,7 @@ class Liveness:
         """Judge pools of this configuration; what a release or a publishing left is judged only where each operation is looked at."""
         self._sees_each_operation = sees_each_operation
         self._config = config
+        self._blocks = [config.block_of(group) for group in range(len(config.groups))]
 
     def judge(self, view: View) -> Violation | None:
         """The first broken clause, or None."""
@@ -64,21 +69,21 @@ class Liveness:
     def _judge_published(self, view: View, request: str) -> Violation | None:
         """Of the blocks that have just begun to count as published, those that a hit can need carry a key."""
         config, before, after = self._config, view.before.published or (), view.after.published or ()
-        drops = config.draft_model and config.kind.kind != "mamba"
         for group, (counts, table) in enumerate(zip(after, [tables.get(request, ()) for tables in view.after.tables or ()], strict=True)):
-            first = before[group].get(request, 0) if before else 0
+            first, kind = before[group].get(request, 0) if before else 0, config.groups[group]
             for place in range(first, min(counts.get(request, 0), len(table))):
                 keyed = not table[place] or (view.after.keys or ())[table[place]] is not None
+                drops = hybrid.drops(kind, config.draft_model)
                 if keyed or liveness.needed_is_published(
-                    keyed, serves_a_hit(config.kind, place, config.tokens_per_block, alignment=config.hit_alignment, draft_drop=drops)
+                    keyed, serves_a_hit(kind, place, self._blocks[group], alignment=config.hit_alignment, draft_drop=drops)
                 ):
                     continue
                 return Violation("LIVE.PUBLISHED", f"block {table[place]} at place {place} of {request} is full and carries no key", NAME)
         return None
 
     def _judge_released(self, tables: tuple[dict[str, Blocks], ...], request: str, num_computed_tokens: int) -> Violation | None:
-        end = num_skipped_blocks(self._config.kind, num_computed_tokens, self._config.tokens_per_block)
-        for table in [group.get(request, ())[:end] for group in tables]:
+        for kind, block, group in zip(self._config.groups, self._blocks, tables, strict=True):
+            table = group.get(request, ())[: num_skipped_blocks(kind, num_computed_tokens, block)]
             if not liveness.skipped_is_released(table):
                 because = f"after a release at {num_computed_tokens} tokens {request} holds {[block for block in table if block]}"
                 return Violation("LIVE.RELEASED", f"{because} before the first token still needed", NAME)
@@ -86,37 +91,51 @@ class Liveness:
 
     def _judge_hit(self, view: View, call: Call, hits: tuple[Blocks, ...]) -> Violation | None:
         """Cap, alignment, coverage, keys, and that nothing longer was there to be found."""
-        config, (keys, max_length) = self._config, call.arguments
-        block, index = config.tokens_per_block, view.before.index or {}
-        lengths = tuple(len(hit) for hit in hits)
+        config, (keys, max_length), index = self._config, call.arguments, view.before.index or {}
+        lengths = tuple(len(hit) * block for hit, block in zip(hits, self._blocks, strict=True))
         if not liveness.every_group_covers(lengths):
-            return Violation("LIVE.HIT.COVERED", f"the groups' hits have {lengths} blocks", NAME)
-        length = lengths[0] * block
+            clause = "HYBRID.HIT.SOUND" if config.is_hybrid else "LIVE.HIT.COVERED"
+            return Violation(clause, f"the groups' hits have {lengths} tokens", NAME)
+        length = lengths[0]
         if not liveness.hit_keeps_cap(length, max_length, config.hit_alignment):
             return Violation("LIVE.HIT.CAP", f"the hit is {length} tokens, cap {max_length}, alignment {config.hit_alignment}", NAME)
-        nulls, _ = hit_table(config.kind, SOUND, block, length)
+        parts = []
         for group, hit in enumerate(hits):
-            for place, found in enumerate(hit):
-                if found == 0 and not liveness.null_only_where_skipped(place, nulls):
-                    return Violation("LIVE.HIT.NULLS", f"place {place} of the hit {list(hit)} is null and will be read", NAME)
-                if found and not liveness.hit_is_published(found, index.get((group, keys[place]), ())):
-                    return Violation("LIVE.HIT.KEYED", f"place {place} of the hit is block {found}, which does not carry its key", NAME)
-        return self._judge_length(keys, max_length, length, index)
+            mine = hybrid.keys_of_group(keys, self._blocks[group], config.tokens_per_block)
+            broken = self._judge_blocks(group, hit, length, mine, index)
+            if broken:
+                return broken
+            parts.append(self._part(group, mine, index))
+        return self._judge_length(parts, max_length, length)
 
-    def _judge_length(self, keys: Blocks, max_length: int, length: int, index: dict[tuple[int, int], Blocks]) -> Violation | None:
-        config, groups = self._config, range(len(self._config.groups))
-        required = longest_hit(
-            config.kind,
-            SOUND,
-            config.tokens_per_block,
-            max_length=max_length,
-            alignment=config.hit_alignment,
-            draft_drop=config.draft_model,
-            is_cached=lambda place: all((group, keys[place]) in index for group in groups),
+    def _judge_blocks(self, group: int, hit: Blocks, length: int, keys: Sequence[Key], index: Index) -> Violation | None:
+        """A group's part of a hit has null only where nothing is read, and else blocks that carry their keys."""
+        nulls, _ = hit_table(self._config.groups[group], SOUND, self._blocks[group], length)
+        for place, found in enumerate(hit):
+            if found == 0 and not liveness.null_only_where_skipped(place, nulls):
+                return Violation("LIVE.HIT.NULLS", f"place {place} of the hit {list(hit)} is null and will be read", NAME)
+            if found and not liveness.hit_is_published(found, index.get((group, keys[place]), ())):
+                return Violation("LIVE.HIT.KEYED", f"place {place} of the hit is block {found}, which does not carry its key", NAME)
+        return None
+
+    def _part(self, group: int, keys: Sequence[Key], index: Index) -> Part:
+        """A group with what of it is published."""
+        return Part(self._config.groups[group], self._blocks[group], lambda place: place < len(keys) and (group, keys[place]) in index)
+
+    def _judge_length(self, parts: Sequence[Part], max_length: int, length: int) -> Violation | None:
+        """Nothing longer was there to be found, and mixed groups leave a draft model its block."""
+        config = self._config
+        required = hybrid.longest_common(
+            parts, SOUND, max_length=max_length, alignment=config.hit_alignment, draft_model=config.draft_model
         )
-        if liveness.required_hit_is_found(length, required):
-            return None
-        return Violation("LIVE.HIT.FOUND", f"the hit is {length} tokens and {required} are published and usable", NAME)
+        if not liveness.required_hit_is_found(length, required):
+            clause = "HYBRID.HIT.LONGEST" if config.is_hybrid else "LIVE.HIT.FOUND"
+            return Violation(clause, f"the hit is {length} tokens and {required} are published and usable", NAME)
+        for part in parts if config.is_hybrid else ():
+            if not hybrid.leaves_a_block(part, length, config.draft_model):
+                because = f"the hit is {length} tokens, and the {part.kind.label} group has no block behind it"
+                return Violation("HYBRID.HIT.DROP-ONCE", because, NAME)
+        return None
 
     def _judge_refusal(self, view: View) -> Violation | None:
         """A refusal must have had a reason; a planner that put off an unaligned chunk asked for no blocks."""
@@ -129,17 +148,20 @@ class Liveness:
         for group, tables in enumerate(view.before.tables):
             held = len(tables.get(request, ()))
             hit_blocks = sum(map(bool, hits[group])) if hits else 0
-            worst += max(liveness.worst_need(self._config, slots, main, encoder, held), hit_blocks)
+            kind, block = self._config.groups[group], self._blocks[group]
+            worst += max(liveness.worst_need(kind, block, slots, main, encoder, held), hit_blocks)
         if liveness.refusal_is_justified(worst, free[0], self._put_off(view, hits)):
             return None
         return Violation("LIVE.REFUSAL", f"{request} needs at most {worst} blocks, {free[0]} are free, and it was refused", NAME)
 
     def _put_off(self, view: View, hits: tuple[Blocks, ...]) -> bool:
         """Whether a hit is a Mamba state that the step being planned has yet to compute."""
-        if self._config.kind.kind != "mamba" or not view.caller.open:
+        if not self._config.has("mamba") or not view.caller.open:
             return False
         ours = {planned.request for planned in view.caller.open}
-        for tables, hit in zip(view.before.tables or (), hits, strict=False):
+        for kind, tables, hit in zip(self._config.groups, view.before.tables or (), hits, strict=False):
+            if kind.kind != "mamba":
+                continue
             mine = {block for request, table in tables.items() if request in ours for block in table}
             if not mine.isdisjoint(block for block in hit if block):
                 return True

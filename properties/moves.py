@@ -10,6 +10,7 @@ from kvwitness.model.caller import Caller
 from kvwitness.model.kinds import Config
 from kvwitness.model.request import Request, in_flight_of
 from kvwitness.properties.digits import Digits
+from kvwitness.properties.mixes import edge_of
 from kvwitness.properties.operations import Arrive, Execute, Free, Grow, Operation, Preempt, Resume, Start
 
 CROWD = 5
@@ -50,7 +51,7 @@ def growable(caller: Caller) -> list[Request]:
 
 def growth(caller: Caller, request: Request, digits: Digits) -> Grow:
     """All that is known of a request, a part of it, or a decode with drafts."""
-    config, size = caller.config, caller.config.tokens_per_block
+    config, size = caller.config, edge_of(caller.config)
     known = request.num_tokens + request.placeholders - request.computed
     drafts = _drafts(caller, request, digits)
     if drafts:
@@ -65,7 +66,7 @@ def _drafts(caller: Caller, request: Request, digits: Digits) -> int:
     config = caller.config
     if not config.drafts:
         return 0
-    if config.kind.kind == "mamba" and (request.accepted or any(planned.drafts for planned in in_flight_of(request.id, caller.steps))):
+    if config.has("mamba") and (request.accepted or any(planned.drafts for planned in in_flight_of(request.id, caller.steps))):
         return digits.between(1, config.drafts)
     decodes = request.num_tokens + request.placeholders > request.prefill
     return digits.below(config.drafts + 1) if decodes else 0
@@ -97,7 +98,7 @@ def admission(caller: Caller, name: str, tokens: tuple[int, ...], digits: Digits
     """A new request with this prompt, sometimes of the first tokens only, sometimes with external tokens."""
     config = caller.config
     external, delayed = _external(config, len(tokens), digits)
-    encoder = digits.between(1, 3 * config.block_size) if config.kind.kind == "cross" else 0
+    encoder = digits.between(1, 3 * config.block_size) if config.has("cross") else 0
     return Start(name, tokens, _first_chunk(len(tokens), digits), external, delayed, encoder)
 
 
@@ -114,8 +115,9 @@ def _external(config: Config, num_tokens: int, digits: Digits) -> tuple[int, boo
 
 def prompt(config: Config, known: Sequence[tuple[int, ...]], digits: Digits) -> tuple[int, ...]:
     """A new prompt, one seen before, or the beginning of one with something else behind it; lengths lie around block edges."""
-    size = config.tokens_per_block
-    longest = max(1, min(config.max_model_len - config.drafts - 4, size * max(1, config.blocks - 2)))
+    size = edge_of(config)
+    blocks = (config.blocks - 2) // (len(config.groups) if config.is_hybrid else 1)
+    longest = max(1, min(config.max_model_len - config.drafts - 4, size * max(1, blocks)))
     way = digits.below(4) if known else 0
     if way == 1:
         return digits.one_of(known)

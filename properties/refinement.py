@@ -8,9 +8,10 @@ from typing import Any
 
 from kvwitness.model.calls import Blocks, Call, Observation, Outcome
 from kvwitness.model.kinds import Config
-from kvwitness.model.managers import RULES, State, apply, initial_state, observe
+from kvwitness.model.managers import State, apply, initial_state, observe
 from kvwitness.model.pool import Pool
 from kvwitness.model.profile import Profile
+from kvwitness.model.rules import RULES
 from kvwitness.properties.view import View
 from kvwitness.properties.violation import Violation
 
@@ -37,14 +38,35 @@ DECIDED_FOR_ALL = {
 }
 
 
-def clause_of(config: Config, call: Call, part: str = "") -> str:
-    """The clause whose function decides a call, or the part of the pool in which the difference shows."""
+DECIDED_FOR_MIXED = {"find_longest_cache_hit": "HYBRID.HIT", "get_num_blocks_to_allocate": "HYBRID.ESTIMATE"}
+"""The calls whose answer is one for all groups: where they are mixed no kind's rule alone decides it."""
+
+
+def clause_of(config: Config, call: Call, part: str = "", group: int = 0) -> str:
+    """The clause whose function decides a call, or the part of the pool in which the difference shows.
+
+    Where groups are mixed, ``group`` is the one in which it shows.
+    """
     if part == "free":
         return "POOL.RELEASE" if call.name in ("free", "remove_skipped_blocks") else "POOL.TAKE"
     if call.name in DECIDED_FOR_ALL:
         return DECIDED_FOR_ALL[call.name]
-    rule = getattr(RULES[config.kind.kind], DECIDED_BY[call.name])
+    if config.is_hybrid and call.name in DECIDED_FOR_MIXED:
+        return DECIDED_FOR_MIXED[call.name]
+    rule = getattr(RULES[config.groups[group].kind], DECIDED_BY[call.name])
     return rule.clause_id  # type: ignore[no-any-return]
+
+
+def differing_group(part: str, got: Any, wanted: Any) -> int:
+    """The first group in which two answers, or one part of two states, differ; 0 where that cannot be told."""
+    if part in ("tables", "published", "") and isinstance(got, tuple) and isinstance(wanted, tuple):
+        return next((group for group, (mine, theirs) in enumerate(zip(got, wanted, strict=False)) if mine != theirs), 0)
+    if part == "keys":
+        pairs = [(mine, theirs) for mine, theirs in zip(got, wanted, strict=False) if mine != theirs]
+        return min((entry[0] for pair in pairs for entry in pair if entry is not None), default=0)
+    if part == "index":
+        return min((entry[0] for entry in {*got, *wanted} if got.get(entry) != wanted.get(entry)), default=0)
+    return 0
 
 
 UNORDERED = ("free", "index")
@@ -85,7 +107,10 @@ class Refinement:
 
     def _differs(self, call: Call, outcome: Outcome, expected: Outcome) -> Violation:
         got, wanted = _spoken(outcome), _spoken(expected)
-        return Violation(clause_of(self._config, call), f"{call.name}{call.arguments} came to {got}, the model to {wanted}", NAME)
+        group = differing_group("", outcome.value, expected.value)
+        return Violation(
+            clause_of(self._config, call, group=group), f"{call.name}{call.arguments} came to {got}, the model to {wanted}", NAME
+        )
 
     def _compare(self, seen: Observation, state: State, call: Call) -> Violation | None:
         """The first part of the observation in which the two states differ."""
@@ -96,7 +121,8 @@ class Refinement:
             got, wanted = getattr(seen, part), getattr(expected, part)
             if got is None or got == wanted or (not self._exact and part in UNORDERED and _unordered(got) == _unordered(wanted)):
                 continue
-            return Violation(clause_of(self._config, call, part), f"after {call.name} the {part} are {got}, the model's {wanted}", NAME)
+            clause = clause_of(self._config, call, part, differing_group(part, got, wanted))
+            return Violation(clause, f"after {call.name} the {part} are {got}, the model's {wanted}", NAME)
         return None
 
 

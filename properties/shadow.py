@@ -25,22 +25,23 @@ class Worker:
         tables: Per group, the blocks it was told of; it never learns what the manager nulls.
         computed: Tokens computed, rejected drafts not counted.
         chain: One key per verified token.
-        remembered: Mamba align: the index where the state of the last step ran.
-        accepted: Drafts that the last step had accepted and that no copy has made good.
         encoder: Encoder tokens.
+        remembered: Mamba align, per group: the index where the state of the last step ran.
+        accepted: Mamba, per group: drafts that the last step had accepted and that no copy has made good.
         claims: Per group, what each full block must hold, as far as it was asked for: the chain only grows.
     """
 
     tables: list[Blocks]
     computed: int
     chain: Sequence[Key]
-    remembered: int | None = None
-    accepted: int = 0
     encoder: int = 0
+    remembered: list[int | None] = field(init=False, factory=list)
+    accepted: list[int] = field(init=False, factory=list)
     claims: list[list[tuple[int, Key]]] = field(init=False, repr=False, factory=list)
 
     def __attrs_post_init__(self) -> None:
         self.claims = [[] for _ in self.tables]
+        self.remembered, self.accepted = [None] * len(self.tables), [0] * len(self.tables)
 
 
 @define
@@ -67,7 +68,7 @@ class Shadow:
     """The memory.
 
     Attributes:
-        block: Tokens a block.
+        sizes: Tokens a block, per group.
         ancestor: Decodes keys.
         blocks: The contents of every block, by id.
         full: The ``(group, prefix)`` that a block is known by once it is full or holds a state, by id.
@@ -75,7 +76,7 @@ class Shadow:
         rewritten: The blocks whose contents changed since the cached ones were judged.
     """
 
-    block: int
+    sizes: list[int]
     ancestor: Ancestor
     blocks: list[Contents | None]
     full: list[tuple[int, Key] | None]
@@ -110,7 +111,7 @@ class Shadow:
             return
         self.rewritten.add(block)
         self.blocks[block] = (group, chain[end - 1], end - base)
-        self.full[block] = (group, chain[end - 1]) if end - base == self.block else None
+        self.full[block] = (group, chain[end - 1]) if end - base == self.sizes[group] else None
 
     def holds(self, block: int, group: int, chain: Sequence[Key], end: int, base: int) -> bool:
         """Whether the slots of tokens ``[base, end)`` hold the prefix of ``chain``."""
@@ -130,7 +131,7 @@ class Shadow:
             return False
         claims = worker.claims[group]
         if len(claims) < end:
-            chain, size = worker.chain, self.block
+            chain, size = worker.chain, self.sizes[group]
             claims.extend([(group, chain[(place + 1) * size - 1]) for place in range(len(claims), end)])
         full = self.full
         return [full[block] for block in told] == claims[first:end]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from kvwitness.model.kinds import Config, Kind
 from kvwitness.model.profile import Profile
+from kvwitness.properties.mixes import random_mix
 
 LABELS = ("full", "sliding", "chunked", "mamba-none", "mamba-all", "mamba-align", "cross", "sink")
 """Every kind, and every mode of Mamba, in the order of reports."""
@@ -18,13 +19,13 @@ def not_offered(profile: Profile) -> dict[str, str]:
 
 
 def kind_label(config: Config) -> str:
-    """The label of a configuration's kind."""
-    return config.kind.label
+    """The label of a configuration's kind, or of its mixed kinds."""
+    return config.label
 
 
 def random_config(rng: random.Random, label: str) -> Config:
-    """A configuration of a kind; the same generator state gives the same one."""
-    return _MAKERS[label](rng)
+    """A configuration of a kind, or of mixed kinds; the same generator state gives the same one."""
+    return random_mix(rng, label) if "+" in label else _MAKERS[label](rng)
 
 
 def _pool(rng: random.Random) -> int:

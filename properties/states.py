@@ -1,10 +1,10 @@
 """The worker of Mamba layers: which states a step reads, copies and writes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from kvwitness.model import contents
 from kvwitness.model.calls import Blocks, Key
-from kvwitness.model.kinds import Config
+from kvwitness.model.kinds import Config, Kind
 from kvwitness.model.request import Planned
 from kvwitness.properties.shadow import Record, Shadow, Worker
 from kvwitness.properties.violation import Violation
@@ -17,15 +17,16 @@ Live = tuple[Planned, Worker, int]
 class StateWorker:
     """Executes the Mamba part of a step on the shadow memory."""
 
-    def __init__(self, config: Config, shadow: Shadow) -> None:
-        """Work on this memory."""
-        self._kind = config.kind
-        self._block = config.tokens_per_block
-        self._groups = range(len(config.groups))
+    def __init__(self, config: Config, groups: Sequence[int], shadow: Shadow) -> None:
+        """Work on this memory for these groups, which are of one kind and size."""
+        self._kind = config.groups[groups[0]]
+        self._block = config.block_of(groups[0])
+        self._groups = groups
+        self._first = groups[0]
         self._shadow = shadow
 
-    def execute(self, live: list[Live], record: Record, judged: set[str]) -> Faults:
-        """All reads and copies of all requests, then all writes, then the copies after sampling."""
+    def read_all(self, live: list[Live], record: Record, judged: set[str]) -> Faults:
+        """All reads of all requests, and the copies that follow from them."""
         written = frozenset(self._written(live))
         copies: list[tuple[int, int, Key | None]] = []
         for planned, worker, _ in live:
@@ -33,20 +34,26 @@ class StateWorker:
                 yield from self._read(planned, worker, record, copies, written if planned.request in judged else None)
         for block, group, prefix in copies:
             self._shadow.put_state(block, group, prefix)
+
+    def write_all(self, live: list[Live], record: Record) -> Faults:
+        """All writes of all requests."""
         for planned, worker, accepted in live:
             yield from self._write(planned, worker, accepted, record)
+
+    def keep_all(self, live: list[Live], record: Record) -> Faults:
+        """The copies after sampling, when the accepted drafts are known."""
         if self._kind.mode == "align":
             for planned, worker, accepted in live:
                 yield from self._keep(planned, worker, accepted, record)
         elif self._kind.mode == "none":
             for _, worker, accepted in live:
-                worker.accepted = accepted
+                worker.accepted[self._first] = accepted
 
     def _written(self, live: list[Live]) -> Iterable[int]:
         """Every block that the step writes a state into."""
         for planned, worker, _ in live:
             for place, _ in contents.state_writes(self._kind, worker.computed, planned.new, planned.drafts, self._block):
-                for table in worker.tables:
+                for table in [worker.tables[group] for group in self._groups]:
                     if place < len(table):
                         yield table[place]
 
@@ -54,10 +61,10 @@ class StateWorker:
         self, planned: Planned, worker: Worker, record: Record, copies: list[tuple[int, int, Key | None]], written: frozenset[int] | None
     ) -> Faults:
         """Read the state after ``n`` tokens where the last step left it; in mode align copy it to where this step runs."""
-        n = worker.computed
-        source = contents.source_state(self._kind, n, self._block, worker.remembered, worker.accepted)
+        n, accepted = worker.computed, worker.accepted[self._first]
+        source = contents.source_state(self._kind, n, self._block, worker.remembered[self._first], accepted)
         running = contents.running_state(n, planned.new, self._block)
-        moves = self._kind.mode == "align" and source - worker.accepted != running
+        moves = self._kind.mode == "align" and source - accepted != running
         for group in self._groups:
             table, held = worker.tables[group], _held(record, group, planned.request)
             block = table[source] if source < len(table) else None
@@ -71,7 +78,7 @@ class StateWorker:
                 if target:
                     copies.append((target, group, prefix if self._shadow.holds_state(block, group, prefix) else None))
         if moves:
-            worker.accepted = 0
+            worker.accepted[self._first] = 0
 
     def _judge_read(
         self, planned: Planned, place: int, block: int | None, group: int, prefix: Key, held: Blocks | None, written: frozenset[int]
@@ -105,8 +112,8 @@ class StateWorker:
             prefix = worker.chain[tokens - 1] if tokens <= verified else None
             yield from self._put(planned, worker, place, prefix, record)
         if self._kind.mode == "align":
-            worker.remembered = contents.running_state(n, k, self._block)
-            worker.accepted = accepted
+            worker.remembered[self._first] = contents.running_state(n, k, self._block)
+            worker.accepted[self._first] = accepted
 
     def _keep(self, planned: Planned, worker: Worker, accepted: int, record: Record) -> Faults:
         """After sampling, give the last whole block among the accepted tokens its state."""
@@ -121,8 +128,8 @@ class StateWorker:
             found = self._shadow.blocks[block] if block else None
             prefix = found[1] if found is not None and found[0] == group else None
             yield from self._put(planned, worker, destination, prefix, record, groups=(group,))
-        if destination == worker.remembered:
-            worker.accepted = 0
+        if destination == worker.remembered[self._first]:
+            worker.accepted[self._first] = 0
 
     def _put(
         self, planned: Planned, worker: Worker, place: int, prefix: Key | None, record: Record, groups: Iterable[int] | None = None
@@ -152,3 +159,12 @@ def is_alone(record: Record, block: int) -> bool:
     if seen.references is None or seen.keys is None:
         return True
     return contents.is_written_alone(seen.references[block], seen.keys[block] is not None)
+
+
+def state_workers(config: Config, shadow: Shadow) -> list[StateWorker]:
+    """A worker for the Mamba groups of each kind and size."""
+    alike: dict[tuple[Kind, int], list[int]] = {}
+    for group, kind in enumerate(config.groups):
+        if kind.kind == "mamba":
+            alike.setdefault((kind, config.block_of(group)), []).append(group)
+    return [StateWorker(config, groups, shadow) for groups in alike.values()]

@@ -16,6 +16,7 @@ STEPS: tuple[tuple[Version, str], ...] = (
     ((0, 26), "vllm-0.26"),
     ((0, 27), "vllm-0.27"),
     ((0, 28), "vllm-0.28"),
+    ((0, 29), "vllm-0.29"),
     ((0, 30), "vllm-0.30"),
     ((0, 32), "vllm-0.32"),
     ((0, 33), "vllm-0.33"),
@@ -41,7 +42,7 @@ def profile_name_for(version: str) -> str:
     """The profile that a release of this version follows; without a version the newest, unless somebody looks closer.
 
     >>> profile_name_for("0.15.1"), profile_name_for("0.29.0"), profile_name_for("")
-    ('vllm-0.15', 'vllm-0.28', 'vllm-0.33')
+    ('vllm-0.15', 'vllm-0.29', 'vllm-0.33')
     """
     numbers = version_numbers(version) or NEWEST
     names = [name for first, name in STEPS if first <= numbers]

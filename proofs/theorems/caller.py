@@ -4,7 +4,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from kvwitness.model import legal
-from kvwitness.model.kinds import Kind
 from kvwitness.model.numbers import floor_div, minimum
 from kvwitness.proofs.branches import merged
 from kvwitness.proofs.domain import Domain, numbers
@@ -12,7 +11,6 @@ from kvwitness.proofs.logic import both, either, implies
 from kvwitness.proofs.theorem import Statement, Wrong, theorem
 from kvwitness.proofs.theorems.null_prefix import POSITIVE_BLOCK
 
-ALIGN = Kind("mamba", mode="align")
 PREFILLING = "it computes its prompt: 0 or more tokens are computed, and not all"
 ASKED = "1 token or more is asked for, no more than is known"
 
@@ -21,9 +19,9 @@ def _split(domain: Domain, computed: Any, prefill: Any, new: Any, tail: str, dra
     """What mode align lets through of a chunk, by the model's own function."""
 
     def run(at: Any, end: Any, tokens: Any, block: Any) -> Any:
-        config = SimpleNamespace(kind=ALIGN, block_size=block, draft_model=draft_model)
-        rules = SimpleNamespace(resumed_split="as_new", tail_chunks=tail)
-        return legal.aligned_chunk(config, rules, SimpleNamespace(outputs=0, computed=at, prefill=end), tokens)  # type: ignore[arg-type]
+        request: Any = SimpleNamespace(outputs=0, computed=at, prefill=end)
+        rules: Any = SimpleNamespace(resumed_split="as_new", tail_chunks=tail)
+        return legal.let_through((block,), rules, request, tokens, draft_model=draft_model)
 
     return merged(run, computed, prefill, new, domain.size("block"))
 

@@ -18,8 +18,7 @@ from kvwitness.properties.operations import Execute, Free, Reset, Start
 
 
 def _worst(kind: Kind, slots: Any, main: Any, encoder: Any, held: Any, block: Any) -> Any:
-    config: Any = SimpleNamespace(kind=kind, tokens_per_block=block)
-    return liveness.worst_need(config, slots, main, encoder, held)
+    return liveness.worst_need(kind, block, slots, main, encoder, held)
 
 
 @theorem(

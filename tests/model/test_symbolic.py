@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvwitness.model import contents, liveness, mamba, need, numbers, table
-from kvwitness.model.kinds import Config, Kind
+from kvwitness.model.kinds import Kind
 from kvwitness.model.profile import SOUND
 from kvwitness.model.table import Group
 from kvwitness.proofs import terms
@@ -43,8 +43,7 @@ def state_blocks(main: Any, block: Any, drafts: Any) -> Any:
 
 
 def worst_need(kind: Kind, block: int) -> Callable[..., Any]:
-    config = Config(9, block, (kind,), caching=kind.caches, max_model_len=4)
-    return lambda slots, main, encoder, held: liveness.worst_need(config, slots, main, encoder, held)
+    return lambda slots, main, encoder, held: liveness.worst_need(kind, block, slots, main, encoder, held)
 
 
 WORST = {"slots": LENGTHS, "main": LENGTHS, "encoder": LENGTHS, "held": st.integers(0, 60)}

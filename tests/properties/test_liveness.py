@@ -48,7 +48,7 @@ def not_released(port: Changed, call: Call, outcome: Outcome) -> None:
 LIES = {
     "LIVE.HIT.FOUND": Lie(found((1,)), LOOK_UP, "the hit is 2 tokens and 4 are published and usable"),
     "LIVE.HIT.CAP": Lie(found((1, 2, 3)), LOOK_UP, "the hit is 6 tokens, cap 4, alignment 2"),
-    "LIVE.HIT.COVERED": Lie(found((1, 2), (3,)), LOOK_UP, "the groups' hits have (2, 1) blocks", TWO),
+    "LIVE.HIT.COVERED": Lie(found((1, 2), (3,)), LOOK_UP, "the groups' hits have (4, 2) tokens", TWO),
     "LIVE.HIT.KEYED": Lie(found((1, 3)), LOOK_UP, "place 1 of the hit is block 3, which does not carry its key"),
     "LIVE.HIT.NULLS": Lie(found((0, 2)), LOOK_UP, "place 0 of the hit [0, 2] is null and will be read"),
     "LIVE.REFUSAL": Lie(
