@@ -21,9 +21,11 @@ from kvwitness.impl.errors import (
 from kvwitness.impl.factory import get_manager_for_kv_cache_spec, spec_manager_map
 from kvwitness.impl.free_queue import FreeQueue
 from kvwitness.impl.full import FullAttentionManager
+from kvwitness.impl.hybrid import HybridKVCacheCoordinator
 from kvwitness.impl.index import BlockIndex
 from kvwitness.impl.mamba import MambaManager
 from kvwitness.impl.manager import SingleTypeKVCacheManager
+from kvwitness.impl.merged import MergedKeys
 from kvwitness.impl.pool import BlockPool
 from kvwitness.impl.sink import SinkFullAttentionManager
 from kvwitness.impl.sliding import SlidingWindowManager
@@ -55,12 +57,14 @@ __all__ = [
     "FullAttentionManager",
     "FullAttentionSpec",
     "HashedRequest",
+    "HybridKVCacheCoordinator",
     "KVCacheBlock",
     "KVCacheSpec",
     "Key",
     "MLAAttentionSpec",
     "MambaManager",
     "MambaSpec",
+    "MergedKeys",
     "Reason",
     "Rejected",
     "RejectedAssertion",

@@ -145,6 +145,28 @@ class MambaManager(SingleTypeKVCacheManager):
             return self._answer_shrinking(request_id, num_required_blocks, num_held_blocks)
         return self._lengthen(request_id, num_held_blocks, num_required_blocks)
 
+    def num_blocks_for_growth(self, request_id: str, num_tokens: int, num_tokens_main_model: int) -> int:
+        """As the base class; mode align appends nulls and moves its draft blocks, which takes none; O(1).
+
+        Raises:
+            RejectedAssertion: ``requirement_shrinks`` in mode align, where the profile says so.
+        """
+        if self.mamba_cache_mode != "align":
+            num_tokens += self.block_size * self.num_speculative_blocks
+            return super().num_blocks_for_growth(request_id, num_tokens, num_tokens_main_model)
+        num_required_blocks = self._num_required_blocks(num_tokens_main_model)
+        num_held_blocks = len(self.req_to_blocks.get(request_id, ()))
+        if num_required_blocks < num_held_blocks:
+            return len(self._answer_shrinking(request_id, num_required_blocks, num_held_blocks))
+        return num_required_blocks - num_held_blocks - sum(self._num_kept(request_id, num_held_blocks, num_required_blocks))
+
+    def _num_kept(self, request_id: str, num_held_blocks: int, num_required_blocks: int) -> tuple[int, int]:
+        """How many entries of a longer table are not new blocks: nulls up to the running state, and draft blocks that move behind it."""
+        state_place = num_required_blocks - self.num_speculative_blocks - 1
+        num_passed = max(0, state_place - (num_held_blocks - self.num_speculative_blocks))
+        num_moved = min(self.num_speculative_blocks, num_passed) if request_id in self._allocated_block_reqs else 0
+        return max(0, state_place - num_held_blocks), num_moved
+
     def _answer_shrinking(self, request_id: str, num_required_blocks: int, num_held_blocks: int) -> list[KVCacheBlock]:
         if self.block_pool.profile.mamba_align_shrink == "nothing":
             return []
@@ -153,12 +175,9 @@ class MambaManager(SingleTypeKVCacheManager):
 
     def _lengthen(self, request_id: str, num_held_blocks: int, num_required_blocks: int) -> list[KVCacheBlock]:
         """Nulls up to the running state, the draft blocks that fall before it moved behind, the rest new."""
-        num_drafts = self.num_speculative_blocks
         is_running = request_id in self._allocated_block_reqs
-        state_place = num_required_blocks - num_drafts - 1
-        num_nulls = max(0, state_place - num_held_blocks)
-        first_draft = num_held_blocks - num_drafts
-        num_moved = min(num_drafts, max(0, state_place - first_draft)) if is_running else 0
+        first_draft = num_held_blocks - self.num_speculative_blocks
+        num_nulls, num_moved = self._num_kept(request_id, num_held_blocks, num_required_blocks)
         new_blocks = self.block_pool.get_new_blocks(num_required_blocks - num_held_blocks - num_nulls - num_moved)
         if is_running:
             self.last_state_block_idx[request_id] = first_draft - 1

@@ -142,12 +142,16 @@ class SingleTypeKVCacheManager(ABC):
         """Refuse external tokens that would fail after the hits are adopted."""
         if request_id in self.num_cached_block or request_id in self.req_to_blocks:
             return
-        num_skipped_blocks = self._num_skipped_blocks(num_local + num_external)
-        num_adopted_blocks = max(num_skipped_blocks, len(hits))
-        num_new_blocks = self._num_external_blocks(num_local, num_external, num_adopted_blocks)
-        num_left_blocks = self.block_pool.get_num_free_blocks() - num_evictable_blocks(live_blocks(hits, num_skipped_blocks))
+        num_evictable, num_new_blocks = self._blocks_for_adoption(hits, num_local, num_external)
+        num_left_blocks = self.block_pool.get_num_free_blocks() - num_evictable
         if not 0 <= num_new_blocks <= num_left_blocks:
             raise self._refuse_external(num_new_blocks, num_left_blocks)
+
+    def _blocks_for_adoption(self, hits: Sequence[KVCacheBlock], num_local: int, num_external: int) -> tuple[int, int]:
+        """How many hits adoption takes off the free queue, and how many blocks external tokens take behind them; O(hits)."""
+        num_skipped_blocks = self._num_skipped_blocks(num_local + num_external)
+        num_new_blocks = self._num_external_blocks(num_local, num_external, max(num_skipped_blocks, len(hits)))
+        return num_evictable_blocks(live_blocks(hits, num_skipped_blocks)), num_new_blocks
 
     def _refuse_external(self, num_blocks: int, num_left_blocks: int) -> RejectedValue:
         got = f"{num_blocks} blocks for external tokens"
@@ -182,17 +186,13 @@ class SingleTypeKVCacheManager(ABC):
         Raises:
             RejectedAssertion: ``hits_for_running_request``, ``request_has_blocks`` or ``hits_without_caching``.
         """
+        self.demand_adoptable(request_id, new_computed_blocks, num_local_computed_tokens + num_external_computed_tokens)
         if request_id in self.num_cached_block:
-            self._demand_no_hits(request_id, new_computed_blocks)
             self._awaiting_external.discard(request_id)
             return
-        if request_id in self.req_to_blocks:
-            raise RejectedAssertion("request_has_blocks", f"adoption for {request_id!r}", "a request without blocks", "free it first")
         num_skipped_blocks = self._num_skipped_blocks(num_local_computed_tokens + num_external_computed_tokens)
         adopted = live_blocks(new_computed_blocks, num_skipped_blocks)
         num_nulls = max(num_skipped_blocks, len(new_computed_blocks) - len(adopted))
-        if len(new_computed_blocks) > num_skipped_blocks and not self.enable_caching:
-            raise RejectedAssertion("hits_without_caching", f"{len(new_computed_blocks)} hits", "none with caching off", "skip the look-up")
         self.block_pool.touch(adopted)
         self.block_pool.shift_null_references(num_nulls - num_skipped_blocks)
         table = BlockTable(self._null_block, num_nulls, adopted)
@@ -200,6 +200,28 @@ class SingleTypeKVCacheManager(ABC):
             self.req_to_blocks[request_id] = table
         self.num_cached_block[request_id] = len(table)
         self._awaiting_external.add(request_id)
+
+    def num_blocks_for_adoption(self, request_id: str, hits: Sequence[KVCacheBlock], num_local: int, num_external: int) -> int:
+        """How many free blocks adoption will take, external tokens' included: none for a running request; O(hits).
+
+        Raises:
+            RejectedValue: ``negative_count``.
+        """
+        if request_id in self.num_cached_block:
+            return 0
+        num_evictable, num_new_blocks = self._blocks_for_adoption(hits, num_local, num_external)
+        if num_new_blocks < 0:
+            raise self._refuse_external(num_new_blocks, 0)
+        return num_evictable + num_new_blocks
+
+    def demand_adoptable(self, request_id: str, hits: Sequence[KVCacheBlock], total_computed_tokens: int) -> None:
+        """Raise what adoption would raise, and adopt nothing; O(1)."""
+        if request_id in self.num_cached_block:
+            self._demand_no_hits(request_id, hits)
+        elif request_id in self.req_to_blocks:
+            raise RejectedAssertion("request_has_blocks", f"adoption for {request_id!r}", "a request without blocks", "free it first")
+        elif len(hits) > self._num_skipped_blocks(total_computed_tokens) and not self.enable_caching:
+            raise RejectedAssertion("hits_without_caching", f"{len(hits)} hits", "none with caching off", "skip the look-up")
 
     def allocate_external_computed_blocks(self, request_id: str, num_local_computed_tokens: int, num_external_computed_tokens: int) -> None:
         """Second phase of adoption: take blocks for tokens that a connector loads; O(new blocks).
@@ -240,6 +262,10 @@ class SingleTypeKVCacheManager(ABC):
         self._extend(request_id, blocks)
         return blocks
 
+    def num_blocks_for_growth(self, request_id: str, num_tokens: int, num_tokens_main_model: int) -> int:
+        """How many blocks `allocate_new_blocks` will take, or what it would raise but for an empty pool; O(1)."""
+        return max(0, -(-num_tokens // self.block_size) - len(self.req_to_blocks.get(request_id, ())))
+
     def cache_blocks(self, request: HashedRequest, num_tokens: int) -> None:
         """Make the full blocks of the first ``num_tokens`` findable; O(newly full blocks).
 
@@ -252,7 +278,7 @@ class SingleTypeKVCacheManager(ABC):
         num_cached_blocks = before or 0
         num_full_blocks = num_tokens // self.block_size
         if self._clips_publishing:
-            num_full_blocks = min(num_full_blocks, len(request.block_hashes))
+            num_full_blocks = min(num_full_blocks, len(request.block_hashes) * self.block_pool.hash_block_size // self.block_size)
         if num_cached_blocks >= num_full_blocks:
             return
         table = self.req_to_blocks.get(request_id)

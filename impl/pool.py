@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, NoReturn
 
 from kvwitness.impl.audit import HoldsBlocks, check_null_block, check_references
 from kvwitness.impl.block import HashedRequest, Key, KVCacheBlock
-from kvwitness.impl.errors import RejectedAssertion, RejectedIndex, RejectedNotImplemented, RejectedValue
+from kvwitness.impl.errors import RejectedAssertion, RejectedIndex, RejectedValue
 from kvwitness.impl.free_queue import FreeQueue
 from kvwitness.impl.index import BlockIndex, Find
+from kvwitness.impl.merged import merged
 from kvwitness.impl.supported import check_pool_configuration
 from kvwitness.impl.table import BlockTable
 from kvwitness.model.profile import VLLM_0_16, Profile
@@ -107,17 +108,19 @@ class BlockPool:
     ) -> list[KVCacheBlock]:
         """As `cache_full_blocks`, and tell which blocks got a key: nulls and those that are not kept get none; O(new blocks).
 
+        A block that is larger than what a key stands for gets the key of its last token.
+
         Raises:
             RejectedAssertion: ``publish_unallocated``, ``not_enough_keys``, ``block_already_keyed`` or ``alignment_unsupported``.
             RejectedIndex: ``not_enough_keys``, where the profile raises an IndexError.
-            RejectedNotImplemented: ``invalid_configuration`` when blocks are larger than what a key stands for.
         """
         if num_cached_blocks >= num_full_blocks:
             return []
         keys = request.block_hashes
-        is_in_order = num_cached_blocks >= 0 and num_full_blocks <= len(keys) and block_size == self.hash_block_size
-        if not is_in_order or num_full_blocks > len(blocks):
-            self._refuse_publishing(request, len(blocks), num_cached_blocks, num_full_blocks, block_size)
+        if block_size != self.hash_block_size:
+            keys = self._merged_keys(keys, block_size)
+        if num_cached_blocks < 0 or num_full_blocks > len(keys) or num_full_blocks > len(blocks):
+            self._refuse_publishing(request.request_id, len(keys), len(blocks), num_cached_blocks, num_full_blocks)
         first = max(num_cached_blocks, blocks.num_nulls) if isinstance(blocks, BlockTable) else num_cached_blocks
         entries: Iterable[tuple[KVCacheBlock, Key]] = zip(blocks[first:num_full_blocks], keys[first:num_full_blocks], strict=True)
         if is_kept is not None:
@@ -133,24 +136,20 @@ class BlockPool:
             raise
         return keyed
 
-    def _refuse_publishing(self, request: HashedRequest, num_blocks: int, num_cached: int, num_full: int, block_size: int) -> None:
-        asked = f"blocks up to {num_full} of {request.request_id!r}"
+    def _refuse_publishing(self, request_id: str, num_keys: int, num_blocks: int, num_cached: int, num_full: int) -> NoReturn:
+        asked = f"blocks up to {num_full} of {request_id!r}"
         if num_cached < 0:
             raise RejectedValue("negative_count", f"{num_cached} cached blocks", "0 or more", "pass the published count")
         if num_full > num_blocks:
             raise RejectedAssertion("publish_unallocated", asked, f"the {num_blocks} allocated ones", "allocate before publishing")
-        if block_size != self.hash_block_size:
-            raise self._refuse_block_size(block_size)
-        if len(request.block_hashes) < num_full:
-            allowed = f"the {len(request.block_hashes)} hashed ones"
-            refusal = RejectedIndex if self.profile.publish_past_hashed == "index_error" else RejectedAssertion
-            raise refusal("not_enough_keys", asked, allowed, "publish only what is full and verified")
+        refusal = RejectedIndex if self.profile.publish_past_hashed == "index_error" else RejectedAssertion
+        raise refusal("not_enough_keys", asked, f"the {num_keys} hashed ones", "publish only what is full and verified")
 
-    def _refuse_block_size(self, block_size: int) -> RejectedAssertion | RejectedNotImplemented:
-        got, size = f"block_size {block_size}", self.hash_block_size
-        if block_size % size:
-            return RejectedAssertion("alignment_unsupported", got, f"a multiple of hash_block_size {size}", "hash in smaller pieces")
-        return RejectedNotImplemented("invalid_configuration", got, f"hash_block_size {size}", "merged keys come with the hybrid part")
+    def _merged_keys(self, keys: Sequence[Key], block_size: int) -> Sequence[Key]:
+        if block_size % self.hash_block_size:
+            got, allowed = f"block_size {block_size}", f"a multiple of hash_block_size {self.hash_block_size}"
+            raise RejectedAssertion("alignment_unsupported", got, allowed, "hash in smaller pieces")
+        return merged(keys, block_size // self.hash_block_size)
 
     def get_new_blocks(self, num_blocks: int) -> list[KVCacheBlock]:
         """Take free blocks, each with one reference and without key; O(num_blocks).

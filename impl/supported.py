@@ -23,6 +23,9 @@ SUPPORTED: dict[str, tuple[Any, ...]] = {
     "context_parallel": ("dcp_pcp", "dcp"),
     "partial_hits": (False,),
     "publish_past_hashed": ("raises", "index_error", "clipped"),
+    "hybrid_hit": ("drop_every_pass", "drop_once", "drop_once_in_reach", "drop_once_past_cap", "longest"),
+    "hybrid_trim": ("first_full", "every_full"),
+    "hybrid_publish": ("all", "aligned", "aligned_with_draft"),
 }
 """The values that are honoured, by axis."""
 

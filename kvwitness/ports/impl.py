@@ -1,4 +1,4 @@
-"""Our optimised implementation as a port: one manager a group on one pool."""
+"""Our optimised implementation as a port: one manager a group on one pool, mixed groups behind their coordinator."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,31 +6,28 @@ from typing import Any
 from kvwitness.impl import specs
 from kvwitness.impl.block import KVCacheBlock
 from kvwitness.impl.errors import Rejected
+from kvwitness.impl.events import AllBlocksCleared, BlockRemoved, BlockStored
 from kvwitness.impl.factory import get_manager_for_kv_cache_spec
+from kvwitness.impl.hybrid import HybridKVCacheCoordinator
 from kvwitness.impl.manager import SingleTypeKVCacheManager
 from kvwitness.impl.pool import BlockPool
 from kvwitness.impl.sliding import SlidingWindowManager
 from kvwitness.model.calls import Blocks, Call, Key, Observation, Outcome
+from kvwitness.model.events import Cleared, KVEvent, Removed, Stored
 from kvwitness.model.kinds import Config, Kind
 from kvwitness.model.profile import Profile
+from kvwitness.ports.groups import GroupCalls, HashedTokens
 from kvwitness.properties.port import Capabilities
 from kvwitness.properties.situations import not_offered
 
 
-class HashedTokens:
-    """What publishing needs of a request: its name and the keys of its full blocks."""
-
-    __slots__ = ("block_hashes", "request_id")
-
-    def __init__(self, request_id: str, block_hashes: tuple[Key, ...]) -> None:
-        """A request by this name, with these keys."""
-        self.request_id = request_id
-        self.block_hashes = block_hashes
+TOLD: dict[type, Callable[..., KVEvent]] = {BlockStored: Stored, BlockRemoved: Removed, AllBlocksCleared: Cleared}
+"""What the events of `kvwitness.impl` are called between ports; the fields stand in the same order."""
 
 
 def spec_of(config: Config, kind: Kind) -> specs.KVCacheSpec:
     """The spec object that a kind's manager is built from."""
-    size = config.block_size
+    size = kind.block_size or config.block_size
     if kind.kind == "sliding":
         return specs.SlidingWindowSpec(block_size=size, sliding_window=kind.window)
     if kind.kind == "chunked":
@@ -51,18 +48,21 @@ class ImplPort:
         pool: The block pool.
         managers: One manager a group.
         pool_class: What the pool is built from.
+        coordinator_class: What brings mixed groups together.
     """
 
     pool_class: type[BlockPool] = BlockPool
+    coordinator_class: type[HybridKVCacheCoordinator] = HybridKVCacheCoordinator
     pool: BlockPool
     managers: list[SingleTypeKVCacheManager]
 
     def __init__(self, profile: Profile) -> None:
         """Follow ``profile``."""
         self.profile = profile
-        self._answers: dict[str, Callable[..., Any]] = {
+        self._by_managers: dict[str, Callable[..., Any]] = {
             name.removeprefix("_call_"): getattr(self, name) for name in dir(self) if name.startswith("_call_")
         }
+        self._answers = self._by_managers
 
     def hello(self) -> Capabilities:
         """It answers every call and shows everything; it has the kinds that its profile has."""
@@ -84,8 +84,12 @@ class ImplPort:
             )
             for group, kind in enumerate(config.groups)
         ]
+        self._answers = self._by_managers
+        if config.is_hybrid:
+            coordinator = self.coordinator_class(self.pool, self.managers, config.hit_alignment, config.draft_model)
+            self._answers = self._by_managers | GroupCalls(coordinator).answers()
         for manager in self.managers:
-            if isinstance(manager, SlidingWindowManager):
+            if isinstance(manager, SlidingWindowManager) and not config.is_hybrid:
                 manager.expect_look_ups(config.hit_alignment, config.draft_model)
         self._encodes = config.kind.kind == "cross"
         self._groups = list(range(len(self.managers)))
@@ -202,6 +206,11 @@ class ImplPort:
 
     def _call_reset_prefix_cache(self) -> bool:
         return self.pool.reset_prefix_cache()
+
+    def _call_take_events(self) -> tuple[KVEvent, ...]:
+        if not self.pool.enable_kv_cache_events:
+            self.pool.begin_events()
+        return tuple([TOLD[type(event)](*event) for event in self.pool.take_events()])
 
     def _call_get_new_blocks(self, count: int) -> Blocks:
         return tuple([block.block_id for block in self.pool.get_new_blocks(count)])

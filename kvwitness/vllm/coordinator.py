@@ -119,6 +119,8 @@ class CoordinatorCalls:
     def __init__(self, built: Coordinated, config: Config, hashes: Hashes) -> None:
         """Speak to that coordinator in these keys."""
         self.built, self._config, self._hashes = built, config, hashes
+        # A prompt of so many tokens has no end inside a block; from 0.32 on the last one is left out where no draft model is.
+        self._prompt_tokens = int(hasattr(built.coordinator, "get_num_cacheable_tokens") and not config.draft_model)
         self._none: tuple[tuple[Any, ...], ...] = ((),) * len(config.groups)
 
     def answers(self) -> dict[str, Callable[..., Any]]:
@@ -133,8 +135,13 @@ class CoordinatorCalls:
         return [tuple([block.block_id for block in manager.req_to_blocks.get(request, ())]) for manager in self.built.managers]
 
     def request(self, name: str, keys: tuple[Key, ...]) -> HashedRequest:
-        """A request by this name with these keys."""
-        return HashedRequest(name, self._hashes.of(keys), len(keys) * self._config.tokens_per_block)
+        """A request by this name with these keys, and without a prompt.
+
+        From 0.26 on releases key the end of a prompt inside a block as well, which the specification does not have.
+        """
+        request = HashedRequest(name, self._hashes.of(keys), len(keys) * self._config.tokens_per_block)
+        request.num_prompt_tokens = self._prompt_tokens
+        return request
 
     def _call_find_longest_cache_hit(self, keys: tuple[Key, ...], max_length: int) -> tuple[Blocks, ...]:
         found = self.built.methods["find_longest_cache_hit"](block_hashes=self._hashes.of(keys), max_cache_hit_length=max_length)

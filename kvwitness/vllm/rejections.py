@@ -30,9 +30,7 @@ def _of_look_up(call: Call, config: Config, error: Exception, managers: Sequence
         return "context_parallel_unsupported"
     if config.hit_alignment == config.tokens_per_block:
         return ""
-    if kind == "sliding" and config.draft_model:
-        return "draft_drop_alignment"
-    return "alignment_unsupported" if kind == "chunked" else ""
+    return {"sliding": "draft_drop_alignment" if config.draft_model else "", "chunked": "alignment_unsupported"}.get(kind, "")
 
 
 def _a_window_is_finer(config: Config) -> bool:

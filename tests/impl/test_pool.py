@@ -219,7 +219,7 @@ REJECTIONS = {
     "publishing past the keys": Rejection(lambda pool: publish_two(pool, "k", full=2), AssertionError, "not_enough_keys"),
     "publishing from below zero": Rejection(lambda pool: publish_two(pool, "k", cached=-1), ValueError, "negative_count"),
     "blocks that keys do not divide": Rejection(lambda pool: publish_two(pool, "k", block_size=6), AssertionError, "alignment_unsupported"),
-    "blocks of several keys": Rejection(lambda pool: publish_two(pool, "k", block_size=8), NotImplementedError, "invalid_configuration"),
+    "blocks of several keys": Rejection(lambda pool: publish_two(pool, "k", block_size=8), AssertionError, "not_enough_keys"),
 }
 
 
