@@ -31,7 +31,7 @@ def look_up(config: Config, groups: Sequence[Group], pool: Pool, keys: Sequence[
     if groups[0].profile.hybrid_hit == "longest":
         layout = _longest(config, groups, parts, mine, max_length)
     else:
-        layout = _in_passes(config, groups, parts, mine, max_length)
+        layout = _in_passes(config, groups, parts, mine, max_length, len(keys) * config.tokens_per_block)
     return tuple(
         (NULL,) * nulls + tuple(found(pool, group.number, key) or NULL for key in own[nulls : nulls + cached])
         for group, own, (nulls, cached) in zip(groups, mine, layout, strict=True)
@@ -50,7 +50,7 @@ def _longest(config: Config, groups: Sequence[Group], parts: Sequence[Part], key
 
 
 def _in_passes(
-    config: Config, groups: Sequence[Group], parts: Sequence[Part], keys: Sequence[Sequence[Key]], max_length: int
+    config: Config, groups: Sequence[Group], parts: Sequence[Part], keys: Sequence[Sequence[Key]], max_length: int, hashed_tokens: int
 ) -> list[Found]:
     """A release's hit: groups of one kind and size are looked up together, full attention before the others."""
     alike: dict[tuple[object, int], list[int]] = {}
@@ -58,8 +58,7 @@ def _in_passes(
         alike.setdefault((evolve(group.kind, block_size=0), group.block), []).append(group.number)
     together = sorted(alike.values(), key=lambda numbers: groups[numbers[0]].kind.kind not in FULL)
     passing = [_passing(config, groups[numbers[0]], [parts[number] for number in numbers], keys[numbers[0]]) for numbers in together]
-    hashed = min(len(own) * group.block for group, own in zip(groups, keys, strict=True))
-    found_by_kind = hybrid.found_in_passes(passing, groups[0].profile, max_length=max_length, hashed_tokens=hashed)
+    found_by_kind = hybrid.found_in_passes(passing, groups[0].profile, max_length=max_length, hashed_tokens=hashed_tokens)
     by_group = {number: layout for numbers, layout in zip(together, found_by_kind, strict=True) for number in numbers}
     return [by_group[group.number] for group in groups]
 

@@ -23,6 +23,7 @@ class Accounting:
         """Judge pools of this configuration."""
         self._num_blocks = config.blocks
         self._is_hybrid = config.is_hybrid
+        self._blocks = [config.block_of(group) for group in range(len(config.groups))]
         self._raw: RawBooks | None = None
 
     def judge(self, view: View) -> Violation | None:
@@ -31,6 +32,10 @@ class Accounting:
             self._raw = RawBooks(self._num_blocks)
         if self._raw is not None:
             return self._raw.judge(view)
+        # A hit of several lengths breaks whatever is done with it, in ways that differ from port to port: it is told first.
+        uneven = _explain_uneven_hit(view, self._blocks) if self._is_hybrid else None
+        if uneven is not None:
+            return uneven
         if view.event.kind == "broken":
             return _broken_call(view)
         unchanged = view.before is view.after or view.before == view.after
@@ -55,6 +60,16 @@ def _broken_call(view: View) -> Violation:
     call, outcome = view.calls[-1]
     reason = f"{call.name} ended {outcome.status}" + (f" ({outcome.reason})" if outcome.reason else "")
     return Violation(books.legal_call_is_accepted.clause_id, reason, NAME)  # type: ignore[attr-defined]
+
+
+def _explain_uneven_hit(view: View, blocks: Sequence[int]) -> Violation | None:
+    """The lengths of a hit that mixed groups do not have in common, if it is one."""
+    for call, outcome in view.calls:
+        if call[0] == "find_longest_cache_hit" and outcome[0] == "ok":
+            lengths = tuple([len(hit) * block for hit, block in zip(outcome[1], blocks, strict=True)])
+            if not hybrid.is_one_length(lengths):
+                return Violation("HYBRID.HIT.SOUND", f"the groups' hits have {lengths} tokens", NAME)
+    return None
 
 
 def _explain_mixed(seen: Observation) -> Violation | None:

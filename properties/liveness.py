@@ -94,8 +94,7 @@ class Liveness:
         config, (keys, max_length), index = self._config, call.arguments, view.before.index or {}
         lengths = tuple(len(hit) * block for hit, block in zip(hits, self._blocks, strict=True))
         if not liveness.every_group_covers(lengths):
-            clause = "HYBRID.HIT.SOUND" if config.is_hybrid else "LIVE.HIT.COVERED"
-            return Violation(clause, f"the groups' hits have {lengths} tokens", NAME)
+            return Violation("LIVE.HIT.COVERED", f"the groups' hits have {lengths} tokens", NAME)
         length = lengths[0]
         if not liveness.hit_keeps_cap(length, max_length, config.hit_alignment):
             return Violation("LIVE.HIT.CAP", f"the hit is {length} tokens, cap {max_length}, alignment {config.hit_alignment}", NAME)
