@@ -20,6 +20,7 @@ SUBJECTS = (
     "caller",
     "protocol",
     "liveness",
+    "judges",
 )
 """The files of theorems, in order."""
 

@@ -41,6 +41,7 @@ TITLES = {
     "caller": "The caller's lengths",
     "protocol": "The caller's order of calls",
     "liveness": "What is owed",
+    "judges": "What judges go by",
 }
 
 

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from kvwitness.model import legal
-from kvwitness.model.numbers import floor_div, minimum
+from kvwitness.model.numbers import floor_div, maximum, minimum
 from kvwitness.proofs.branches import merged
 from kvwitness.proofs.domain import Domain, numbers
-from kvwitness.proofs.logic import both, either, implies
+from kvwitness.proofs.logic import both, chosen, either, implies, negated
 from kvwitness.proofs.theorem import Statement, Wrong, theorem
 from kvwitness.proofs.theorems.null_prefix import POSITIVE_BLOCK
 
@@ -53,11 +53,13 @@ def _ends_well(domain: Domain, split: Any, tail: str, draft_model: bool) -> Stat
     kept = split(domain, computed, prefill, new, tail, draft_model)
     after = computed + kept
     on_edge, whole = floor_div(after, block) * block == after, floor_div(prefill, block) * block
+    worth = maximum(whole - block, 0) if draft_model else whole
     crosses = both(floor_div(computed, block) * block != computed, floor_div(computed, block) != floor_div(after - 1, block), kept > 0)
     goals = {
         "no more than asked, no less than none": both(0 <= kept, kept <= new),
         "it ends on a block's edge or in the last block": implies(kept > 0, either(on_edge, after > whole - (block if draft_model else 0))),
         "begun inside a block it ends in it": implies(crosses, computed < whole - (block if draft_model else 0)),
+        "it does not step over the last position worth keeping": negated(both(computed < worth, worth < after)),
     }
     return Statement(hypotheses, goals)
 
@@ -122,14 +124,50 @@ def aligned_chunk_is_let_through_again(domain: Domain, less: int = 0) -> Stateme
     wrong=[Wrong("less than a block may be asked for", {"least": 1})],
 )
 def aligned_chunks_reach_the_end(domain: Domain, least: int = 0) -> Statement:
-    """A prompt whose chunks may have a block or all that is left is never put off: each step computes something."""
+    """A prompt whose chunks may have a block or all that is left is never put off: each step computes something, whatever the rule
+    for the last tokens.
+    """
     computed, prefill, new, hypotheses = _chunk(domain)
     block = domain.size("block")
     del hypotheses[ASKED]
     enough = {"a block may be computed, or all that is left": new >= minimum(least or block, prefill - computed)}
-    return Statement(
-        {**hypotheses, **enough}, {"something is computed": _split(domain, computed, prefill, new, "end_at_blocks", False) > 0}
-    )
+    goals = {
+        f"something is computed: {tail}": _split(domain, computed, prefill, new, tail, False) > 0
+        for tail in ("end_at_blocks", "cut_anywhere")
+    }
+    return Statement({**hypotheses, **enough}, goals)
+
+
+def _resumed(domain: Domain, rule: str, computed: Any, prefill: Any, new: Any, outputs: Any) -> Any:
+    """What is let through of a request that has sampled so many tokens before it was preempted."""
+
+    def run(at: Any, end: Any, tokens: Any, sampled: Any, block: Any) -> Any:
+        request: Any = SimpleNamespace(outputs=sampled, computed=at, prefill=end)
+        rules: Any = SimpleNamespace(resumed_split=rule, tail_chunks="end_at_blocks")
+        return legal.let_through((block,), rules, request, tokens, draft_model=False)
+
+    return merged(run, computed, prefill, new, outputs, domain.size("block"))
+
+
+@theorem(
+    "only-prompts-are-split",
+    clauses="CALLER.ALIGN.SPLIT",
+    witness={**CHUNK_WITNESS, "outputs": 1},
+    kinds=("mamba",),
+    sizes=("block",),
+    reach=8,
+    wrong=[Wrong("a resumed request is let through whole", {"rule": "unsplit"})],
+)
+def only_prompts_are_split(domain: Domain, rule: str = "as_new") -> Statement:
+    """Behind its prompt a request is let through whole; a resumed one is split as a new one, unless the profile splits new ones only."""
+    computed, prefill, new, outputs = numbers(domain, "computed prefill new outputs")
+    as_new = _split(domain, computed, prefill, new, "end_at_blocks", False)
+    goals = {
+        "behind the prompt, whole": implies(computed >= prefill, _resumed(domain, rule, computed, prefill, new, outputs) == new),
+        "resumed, as new": _resumed(domain, rule, computed, prefill, new, outputs) == as_new,
+        "if only new ones are split": _resumed(domain, "unsplit", computed, prefill, new, outputs) == chosen(outputs > 0, new, as_new),
+    }
+    return Statement({}, goals)
 
 
 @theorem(

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kvwitness.model import contents
+from kvwitness.model import contents, need
 from kvwitness.model.kinds import Config, Kind
 from kvwitness.model.numbers import floor_div
 from kvwitness.model.pool import NULL
@@ -314,3 +314,33 @@ def a_chunk_leaves_its_state_in_place(domain: Domain, split: bool = True) -> Sta
     running = contents.running_state(n, new, block)
     goals = {"nothing is copied": source == -1, "it ran in the block that it fills": running == floor_div(n + new, block) - 1}
     return Statement(hypotheses, goals)
+
+
+def _as_remembered(kind: Kind, n: Any, block: Any, ran: Any) -> Any:
+    return ran if ran is not None else contents.source_state(kind, n, block, ran, 0) + 1
+
+
+@theorem(
+    "a-new-request-starts-from-its-hit",
+    clauses="MAMBA.HIT.LONGEST, CONTENTS.READ.PRESENT",
+    witness={"count": 3, "ran": 1, "block": 2},
+    kinds=("mamba",),
+    sizes=("block",),
+    wrong=[Wrong("it starts from the block behind", {"source": _as_remembered})],
+)
+def a_new_request_starts_from_its_hit(domain: Domain, source: Callable[..., Any] | None = None) -> Statement:
+    """A request with nothing run yet, and in mode all any request at a block's end, continues the state of its last full block, which
+    is the one cached block of its hit.
+    """
+    count, ran = numbers(domain, "count ran")
+    block = domain.size("block")
+    length = count * block
+    found = source or (lambda kind, n, size, remembered: contents.source_state(kind, n, size, remembered, 0))
+    align, every = Kind("mamba", mode="align"), Kind("mamba", mode="all")
+    first, end = need.needed_blocks(align, length, block)
+    goals = {
+        "it is the hit's only block": both(first == count - 1, end == count),
+        "mode align starts there": found(align, length, block, None) == count - 1,
+        "mode all starts there": found(every, length, block, ran) == count - 1,
+    }
+    return Statement({POSITIVE_BLOCK: block >= 1, "the hit has 1 block or more": count >= 1}, goals)

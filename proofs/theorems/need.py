@@ -6,7 +6,7 @@ from kvwitness.model import need
 from kvwitness.model.kinds import Kind
 from kvwitness.model.numbers import ceil_div, maximum
 from kvwitness.proofs.domain import Domain, numbers
-from kvwitness.proofs.logic import both, implies, negated
+from kvwitness.proofs.logic import both, either, implies, negated
 from kvwitness.proofs.theorem import Statement, Wrong, theorem
 
 POSITIVE_WINDOW = "the window has 1 token or more"
@@ -192,3 +192,31 @@ def mamba_skip_grows(domain: Domain, rule: Any = need.first_needed) -> Statement
     """What Mamba has skipped stays skipped, and of n tokens fewer than n are skipped."""
     n, m = numbers(domain, "n m")
     return Statement({ORDER: n <= m}, {"it does not shrink": rule(MAMBA, n) <= rule(MAMBA, m), "one is kept": rule(MAMBA, n) < n})
+
+
+def _before_itself(kind: Kind, reader: Any, token: Any) -> Any:
+    return both(need.reads(kind, reader, token), token < reader)
+
+
+def _anything_near(kind: Kind, reader: Any, token: Any) -> Any:
+    return either(need.reads(kind, reader, token), token == reader + 1)
+
+
+@theorem(
+    "a-token-reads-itself-and-none-behind",
+    clauses="NEED.FIRST",
+    witness={"reader": 5, "token": 6, "window": 3, "chunk": 4},
+    kinds=("full", "sink", "sliding", "chunked"),
+    sizes=("chunk",),
+    wrong=[
+        Wrong("only earlier tokens are read", {"reads": _before_itself}),
+        Wrong("the token behind is read", {"reads": _anything_near}),
+    ],
+)
+def a_token_reads_itself_and_none_behind(domain: Domain, reads: Any = need.reads) -> Statement:
+    """A token that attends reads its own entry, and no entry of a token that comes after it."""
+    reader, token, window = numbers(domain, "reader token window")
+    kinds = {"full": FULL, "sliding": sliding(window), "chunked": chunked(domain.size("chunk"))}
+    itself = {f"{name}: itself": reads(kind, reader, reader) for name, kind in kinds.items()}
+    behind = {f"{name}: none behind": implies(token > reader, negated(reads(kind, reader, token))) for name, kind in kinds.items()}
+    return Statement({POSITIVE_WINDOW: window >= 1}, {**itself, **behind})

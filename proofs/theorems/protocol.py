@@ -183,7 +183,12 @@ def a_readmitted_request_is_settled(domain: Domain, allowed: Function = _nothing
     not released and its earlier steps' outputs are not taken for new ones.
     """
     hit, new, first, mine = numbers(domain, "hit new first mine")
-    return Statement({}, {"settled at the hit": implies(allowed(first, mine), _settled(hit, first, mine, new) == hit)})
+    settled = _settled(hit, first, mine, new)
+    goals = {
+        "settled at the hit": implies(allowed(first, mine), settled == hit),
+        "what is in flight is not settled": implies(first == mine, settled == hit - new),
+    }
+    return Statement({}, goals)
 
 
 @theorem(
@@ -279,3 +284,39 @@ def few_drafts_are_in_flight(domain: Domain, more: int = 0, spare: int = 0) -> S
     }
     goals = {"k a step still": in_flight + drafts <= (steps + 1) * k, "within the depth": in_flight + drafts <= depth * k}
     return Statement(hypotheses, goals, [lemmas.product_of_sum(steps, 1, k), lemmas.product_keeps_order(steps + 1, depth, k)])
+
+
+def _allows(known: Any, new: Any, drafts: Any, most: Any, outputs: Any) -> Any:
+    """Whether a step of so many tokens is let through by all that is asked of one."""
+
+    def run(tokens: Any, chunk: Any, carried: Any, configured: Any, sampled: Any) -> Any:
+        request: Any = SimpleNamespace(num_tokens=tokens, placeholders=0, computed=0, id="A", accepted=carried)
+        fits = legal.drafts_fit(SimpleNamespace(drafts=configured), carried)  # type: ignore[arg-type]
+        rows = legal.state_row_keeps_drafts(STATES, request, carried, ())
+        return legal.chunk_is_known(request, chunk, carried) and fits and rows and legal.outputs_fit(carried, sampled)
+
+    return merged(run, known, new, drafts, most, outputs)
+
+
+@theorem(
+    "what-is-asked-leaves-room",
+    clauses="CALLER.CHUNK, CALLER.DRAFTS, CALLER.OUTPUTS, CALLER.STATE-ROW",
+    witness={"known": 5, "new": 5, "drafts": 1, "accepted": 1, "k": 2},
+    wrong=[Wrong("a step of drafts may leave its one token out", {"beside": -1})],
+)
+def what_is_asked_leaves_room(domain: Domain, beside: int = 0) -> Statement:
+    """A planner may always compute one known token or all, none, some or all of the configured drafts behind them, and have any number
+    of its drafts accepted.
+    """
+    known, new, drafts, accepted, k = numbers(domain, "known new drafts accepted k")
+    hypotheses = {
+        "1 token or more is known": known >= 1,
+        "the chunk is of known tokens": both(1 <= new, new <= known),
+        "drafts are 0 to k": both(0 <= drafts, drafts <= k),
+        "the accepted are among the drafts": both(0 <= accepted, accepted <= drafts),
+    }
+    goals = {
+        "any known tokens": _allows(known, new, 0, k, 1),
+        "all, and drafts": _allows(known, known + drafts + beside, drafts, k, accepted + 1),
+    }
+    return Statement(hypotheses, goals)

@@ -234,30 +234,58 @@ def published_count_stays_in_the_table(domain: Domain, full: Any = _full_blocks)
     return Statement(hypotheses, {"within the table": after <= length, "it does not shrink": done <= after})
 
 
+def _kept_tails(domain: Domain, draft: bool, behind: int) -> Statement:
+    """Both directions of "kept exactly if a hit of an aligned length needs the block"; a draft model's hit asks for one block more."""
+    place, count, window = numbers(domain, "place count window")
+    block, alignment = domain.size("block"), domain.size("alignment")
+    reached = place * block if draft else place * block + block
+
+    def needs(length: Any) -> Any:
+        return both(need.needed_blocks(sliding(window), length, block)[0] <= place, reached <= length)
+
+    def kept(at: Any, tokens: Any, unit: Any, reach: Any) -> bool:
+        return hits.serves_a_hit(Kind("sliding", window=reach), at - 1 + behind, tokens, alignment=unit, draft_drop=draft)
+
+    is_kept = merged(kept, place, block, alignment, window)
+    # The shortest aligned length that reaches as far shows what a kept block is good for.
+    shortest = maximum(alignment, ceil_div(reached, alignment) * alignment)
+    hypotheses = {POSITIVE_BLOCK: block >= 1, "the alignment is 1 token or more": alignment >= 1}
+    goals = {
+        "what a hit needs is kept": implies(both(count >= 1, needs(count * alignment)), is_kept),
+        "what is kept a hit needs": implies(is_kept, needs(shortest)),
+    }
+    return Statement(hypotheses, goals)
+
+
+KEPT_WITNESS = {"place": 1, "count": 1, "window": 3, "block": 2, "alignment": 4}
+
+
 @theorem(
     "kept-tails-are-the-needed-ones",
     clauses="SLIDING.PUBLISH, LIVE.HIT.FOUND, LIVE.PUBLISHED",
-    witness={"place": 1, "count": 1, "window": 3, "block": 2, "alignment": 4},
+    witness=KEPT_WITNESS,
     kinds=("sliding",),
     sizes=("block", "alignment"),
     wrong=[Wrong("blocks are kept by the aligned length before, not behind", {"behind": 0})],
 )
 def kept_tails_are_the_needed_ones(domain: Domain, behind: int = 1) -> Statement:
-    """A full block of a sliding window that is not kept is needed by no hit of an aligned length."""
-    place, count, window = numbers(domain, "place count window")
-    block, alignment = domain.size("block"), domain.size("alignment")
-    length = count * alignment
-    first, _ = need.needed_blocks(sliding(window), length, block)
+    """A full block of a sliding window is kept exactly if a hit of an aligned length needs it."""
+    return _kept_tails(domain, False, behind)
 
-    def kept(at: Any, tokens: Any, unit: Any, reach: Any) -> bool:
-        return hits.serves_a_hit(Kind("sliding", window=reach), at - 1 + behind, tokens, alignment=unit, draft_drop=False)
 
-    hypotheses = {
-        POSITIVE_BLOCK: block >= 1,
-        "the alignment is 1 token or more": alignment >= 1,
-        "a hit of an aligned length needs the block": both(count >= 1, first <= place, place * block + block <= length),
-    }
-    return Statement(hypotheses, {"it is kept": merged(kept, place, block, alignment, window)})
+@theorem(
+    "kept-tails-with-draft-are-the-needed-ones",
+    clauses="SLIDING.PUBLISH, LIVE.HIT.FOUND, LIVE.PUBLISHED",
+    witness=KEPT_WITNESS,
+    kinds=("sliding",),
+    sizes=("block", "alignment"),
+    wrong=[Wrong("blocks are kept by the aligned length before, not behind", {"behind": 0})],
+)
+def kept_tails_with_draft_are_the_needed_ones(domain: Domain, behind: int = 1) -> Statement:
+    """Under a draft model a full block of a sliding window is kept exactly if it is needed by a hit of an aligned length, or is the
+    one behind it.
+    """
+    return _kept_tails(domain, True, behind)
 
 
 def _nothing_left(end: Any, length: Any) -> Any:

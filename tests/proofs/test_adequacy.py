@@ -4,24 +4,21 @@ A run on the model is cut into micro-steps, and each is held to the relation of 
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
 import pytest
 from attrs import evolve
 
-from kvwitness.model import mamba, managers
+from kvwitness.model import managers
 from kvwitness.model import pool as pools
-from kvwitness.model import table as tables
-from kvwitness.model.kinds import Kind
-from kvwitness.model.pool import Pool, Rejection
+from kvwitness.model.pool import Pool
 from kvwitness.model.profile import SOUND
-from kvwitness.model.table import Group, Held
 from kvwitness.ports.model import ModelPort
+from kvwitness.proofs import adequacy, mutations
 from kvwitness.proofs.domain import Concrete, Values
 from kvwitness.proofs.theorem import THEOREMS
-from kvwitness.proofs.theorems import mamba as lifecycle
 from kvwitness.proofs.theorems import pool as theory
 from kvwitness.properties.generator import Planner
 from kvwitness.properties.run import Run
@@ -208,80 +205,26 @@ def test_the_relation_of_a_micro_step_is_what_the_pool_does(name: str) -> None:
     assert told_apart == compared
 
 
-def align_group(block: int, drafts: int) -> Group:
-    return Group(0, Kind("mamba", mode="align", drafts=drafts), block, 40, True, SOUND)
+@pytest.mark.parametrize("name", adequacy.COMPARISONS)
+def test_what_is_stated_anew_is_what_the_model_does(name: str) -> None:
+    assert adequacy.difference(name, tries=1500) is None
 
 
-@pytest.mark.slow
-def test_the_growth_of_an_align_table_is_what_the_model_does() -> None:
-    rng, compared = random.Random(0), 0
-    for _ in range(3000):
-        drafts = rng.randint(0, 3)
-        block, pool = rng.randint(drafts + 1, 5), pools.fresh_pool(40)
-        group, held, main = align_group(block, drafts), Held(), 0
-        for _ in range(3):
-            main += rng.randint(1, 2 * block)
-            length, allocated, free = len(held.blocks), held.allocated, len(pool.free)
-            required = mamba.num_state_blocks(group, main)
-            _, moved, before = lifecycle.grown(length, required - 1 - drafts, drafts, allocated)
-            told = mamba.estimate(group, pool, held, num_tokens=main, hits=(), total_computed=0, main=main)
-            old = held.blocks
-            pool, held, _ = mamba.grow(group, pool, held, num_tokens=main, main=main)
-            if required > length:
-                compared += 1
-                assert free - len(pool.free) == required - before - moved == told
-                assert held.blocks[before : before + moved] == old[length - drafts : length - drafts + moved]
-    assert compared > 2000
+@pytest.mark.parametrize("name", adequacy.COMPARISONS)
+def test_a_comparison_draws_more_than_a_few_cases(name: str) -> None:
+    rng = random.Random(0)
+    seen = {repr(adequacy.COMPARISONS[name](rng, adequacy.any_pool(rng))) for _ in range(200)}
+
+    assert len(seen) > 20 or name in ("sharing", "looking up", "counting evictable hits")
 
 
-@pytest.mark.slow
-def test_the_lengths_that_the_estimate_theorem_adds_up_are_those_of_the_tables() -> None:
-    rng, compared = random.Random(1), 0
-    for _ in range(3000):
-        block, window = rng.randint(1, 4), rng.randint(1, 9)
-        group = Group(0, Kind("sliding", window=window), block, 40, True, SOUND)
-        pool = pools.publish(pools.fresh_pool(40), 0, ((each, each) for each in range(1, 9)))
-        local = rng.randint(0, 6)
-        external = rng.randint(0, 8)
-        total = local * block + external
-        slots, hits = total + rng.randint(1, 9), tuple(range(1, local + 1))
-        told = tables.estimate(group, pool, Held(), num_tokens=slots, hits=hits, total_computed=total, main=slots)
-        free = len(pool.free)
-        held = Held()
-        if local or external:
-            pool, held = tables.adopt_hits(group, pool, held, hits=hits, num_local_tokens=local * block, num_external_tokens=external)
-            pool, held, _ = tables.take_external(group, pool, held, num_local_tokens=local * block, num_external_tokens=external)
-        try:
-            pool, held, _ = tables.grow(group, pool, held, num_tokens=slots, main=slots)
-        except Rejection:
-            continue
-        compared += 1
-        assert told == free - len(pool.free)
-    assert compared > 2000
+def twins() -> list[Any]:
+    rules = [rule for rule in mutations.RESTATED if list(mutations.mutants_of(rule))]
+    return [pytest.param(rule, id=f"{rule.__module__.rpartition('.')[2]}.{rule.__name__}") for rule in rules]
 
 
-def queue_of(pool: Pool) -> dict[str, Any]:
-    """A real free queue as the theorems see it."""
-    return {"at": dict(enumerate(pool.free)), "place": {block: at for at, block in enumerate(pool.free)}, "head": 0, "tail": len(pool.free)}
+@pytest.mark.parametrize("rule", twins())
+def test_a_mutated_twin_of_a_rule_is_told_from_what_is_stated(rule: Callable[..., Any]) -> None:
+    told = next(mutant for mutant in mutations.mutants_of(rule) if (mutant.name, mutant.number) not in mutations.SAME)
 
-
-@pytest.mark.slow
-def test_the_free_queue_of_the_pool_moves_as_the_theorems_say() -> None:
-    rng, compared = random.Random(2), 0
-    for state, _ in product(states_of_runs("full", range(30), 40), range(4)):
-        pool = state.pool
-        block = rng.randrange(1, len(pool.references))
-        if block in pool.free:
-            gone = pool.free.index(block)
-            after = pools.touch(pool, (block,), SOUND).free
-            expected = tuple(pool.free[at] if at < gone else pool.free[at + 1] for at in range(len(pool.free) - 1))
-        elif pool.references[block] == 1:
-            after = pools.release(pool, (block,), SOUND).free
-            expected = (block, *pool.free) if pool.keys[block] is None else (*pool.free, block)
-        else:
-            continue
-        values = queue_of(evolve(pool, free=after))
-        compared += 1
-        assert after == expected
-        assert all(values["place"][values["at"][spot]] == spot and values["at"][spot] for spot in range(values["tail"]))
-    assert compared > 1000
+    assert mutations.noticed(told, ())
