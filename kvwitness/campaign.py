@@ -19,7 +19,7 @@ from kvwitness.properties.coverage import count
 from kvwitness.properties.errata import Erratum, attribute
 from kvwitness.properties.generator import Planner
 from kvwitness.properties.operations import Operation, Share
-from kvwitness.properties.port import Port
+from kvwitness.properties.port import NotOffered, Port
 from kvwitness.properties.replay import MakePort, Setting, replay
 from kvwitness.properties.run import ORACLES, Run
 from kvwitness.properties.situations import random_config
@@ -34,6 +34,9 @@ SHRUNK_PER_ERRATUM = 2
 
 REPLAYS_FOR_KNOWN = 400
 """Replays for making a finding small that is an erratum as it is; a new one gets as many as it takes."""
+
+MOST_NOT_OFFERED = 200
+"""Configurations after which a campaign ends whose port could not be built for any of them."""
 
 FREE_EVERY = 4
 """Every so many runs the caller is free: any legal order instead of a real planner's."""
@@ -70,6 +73,7 @@ class Tally:
         calls: Calls made and compared with the model.
         seconds: Time it took, shrinking included.
         situations: How often each situation came up.
+        not_offered: How many configurations the port could not be built for, by reason; they are not counted as runs.
         findings: New findings.
         errata: How often each known erratum was met, by id, with the smallest run that shows it.
     """
@@ -81,6 +85,7 @@ class Tally:
     calls: int = 0
     seconds: float = 0.0
     situations: "Counter[str]" = Factory(Counter)
+    not_offered: "Counter[str]" = Factory(Counter)
     findings: list[Finding] = Factory(list)
     errata: dict[str, tuple[int, Finding]] = Factory(dict)
 
@@ -91,6 +96,7 @@ class Tally:
         self.calls += other.calls
         self.seconds += other.seconds
         self.situations.update(other.situations)
+        self.not_offered.update(other.not_offered)
         self.findings.extend(other.findings)
         for name, (times, finding) in other.errata.items():
             self._note_erratum(name, times, finding)
@@ -184,7 +190,7 @@ def investigate(
     """
     exact = replay(make_port, setting, run.operations).violation
     if exact is None:
-        raise RuntimeError(f"run {number} of {setting.config.kind.label} broke a clause once and not again: the port is not deterministic")
+        raise RuntimeError(f"run {number} of {setting.config.label} broke a clause once and not again: the port is not deterministic")
     clause = exact.clause
     is_of_port_alone = reference is not None and not shows(reference, setting, run.operations, clause)
 
@@ -253,7 +259,13 @@ def campaign(
         if not goes_on(tally):
             break
         setting, rng = setting_of(label, profile, seed, number, oracles, level)
-        run, violation = one_run(port, setting, rng, tally.situations)
+        try:
+            run, violation = one_run(port, setting, rng, tally.situations)
+        except NotOffered as reason:
+            tally.not_offered[str(reason)] += 1
+            if not tally.runs and tally.not_offered.total() >= MOST_NOT_OFFERED:
+                break
+            continue
         tally.runs += 1
         tally.operations += run.steps
         tally.calls += run.num_calls

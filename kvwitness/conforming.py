@@ -7,6 +7,7 @@ from attrs import evolve, frozen
 from kvwitness.checking import NO_PROFILE, Part, parts_of
 from kvwitness.model.profile import PROFILES
 from kvwitness.ports.resolve import PortError, resolve
+from kvwitness.properties.mixes import mixes_not_offered
 from kvwitness.properties.port import Capabilities
 from kvwitness.properties.run import ORACLES
 from kvwitness.properties.situations import LABELS
@@ -29,8 +30,8 @@ class Aim:
         told: What it says of itself.
         profile: The name of the profile it is compared with, or ``none``.
         level: The strongest level that is judged.
-        labels: The kinds that are run.
-        not_offered: The kinds that were asked for and that it does not have, with the reason.
+        labels: The kinds and mixes that are run.
+        not_offered: The kinds and mixes that were asked for and that it does not have, with the reason.
         remark: Why this profile, where the port does not say its version; "" otherwise.
     """
 
@@ -74,6 +75,7 @@ def aim_at(port: str, *, labels: Sequence[str] = LABELS, profile: str | None = N
         raise PortError(f"got the profile {chosen!r} from the port {port!r}; allowed is {known}; name one with --profile")
     strongest = min("L2" if chosen == NO_PROFILE.name else "L3", told.level)
     missing = dict(line.split(": ", 1) for line in told.missing if ": " in line)
+    missing = mixes_not_offered(missing) | missing
     not_offered = {label: missing[label] for label in labels if label in missing}
     offered = tuple(label for label in labels if label not in not_offered)
     remark = "" if profile else release_remark(port)

@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 
 from kvwitness import simpler
 from kvwitness.properties.operations import Execute, Operation, Raw
+from kvwitness.properties.port import NotOffered
 from kvwitness.properties.replay import MakePort, Replayed, Setting, replay
 from kvwitness.properties.violation import Violation
 
@@ -75,7 +76,10 @@ def shrink(
     """
 
     def trial(candidate: Setting, tried: Sequence[Operation]) -> Replayed:
-        return replay(make_port, candidate, tried, skip_illegal=True)
+        try:
+            return replay(make_port, candidate, tried, skip_illegal=True)
+        except NotOffered:
+            return Replayed((), None, 0)
 
     return shrink_by(trial, setting, operations, clause, most_replays=most_replays, progress=progress, also=also)
 

@@ -1,7 +1,7 @@
 """Configurations whose groups are mixed: several kinds, or several sizes of one, on one pool under pressure."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import lcm
 
 from kvwitness.model.kinds import Config, ConfigError, Kind
@@ -36,6 +36,12 @@ MIXES = (
 
 ALIKE, CACHING, DRAFT_MODEL = 0.4, 0.97, 0.6
 """How often all groups have blocks of one size, how often caching is on, and how often drafts come from a draft model."""
+
+
+def mixes_not_offered(missing: Mapping[str, str]) -> dict[str, str]:
+    """The mixes that contain a kind that is not offered, with its reason."""
+    parts = {mix: [label for label in mix.split("+") if label in missing] for mix in MIXES}
+    return {mix: f"{labels[0]}: {missing[labels[0]]}" for mix, labels in parts.items() if labels}
 
 
 def edge_of(config: Config) -> int:

@@ -29,6 +29,10 @@ class Capabilities:
     missing: tuple[str, ...] = ()
 
 
+class NotOffered(Exception):
+    """A configuration that a port cannot be built for: the text says why."""
+
+
 class Port(Protocol):
     """A block pool with its managers, driven call by call."""
 
@@ -36,7 +40,11 @@ class Port(Protocol):
         """What the port is and can do."""
 
     def reset(self, config: Config) -> Observation:
-        """Build a pool with its managers, idle; what was there before is gone."""
+        """Build a pool with its managers, idle; what was there before is gone.
+
+        Raises:
+            NotOffered: The port has no such thing.
+        """
 
     def call(self, call: Call) -> Outcome:
         """Make one call; a rejected or failed one must leave the state as it was."""

@@ -10,6 +10,7 @@ import click
 from attrs import frozen
 
 from kvwitness.checking import available_jobs
+from kvwitness.properties.mixes import MIXES
 from kvwitness.properties.situations import LABELS
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -32,18 +33,31 @@ class Duration(click.ParamType[float]):
         return float(match[1]) * UNITS[match[2]]
 
 
-def kinds_called(kind: str | None) -> tuple[str, ...]:
-    """The labels that a kind's name stands for: ``mamba`` for all its modes.
+def kinds_called(kind: str | None, *, groups: bool = False) -> tuple[str, ...]:
+    """The labels that a kind's name stands for: ``mamba`` for all its modes, ``full+sliding`` for that mix; all mixes for ``groups``.
 
     Raises:
-        click.BadParameter: There is no such kind.
+        click.BadParameter: There is no such kind or mix.
     """
+    if kind is not None and "+" in kind:
+        return (_mix_called(kind),)
+    if groups:
+        named = None if kind is None else kinds_called(kind)
+        return tuple(mix for mix in MIXES if named is None or set(named) & set(mix.split("+")))
     if kind is None:
         return LABELS
     labels = tuple(label for label in LABELS if kind in (label, label.split("-")[0]))
     if not labels:
         raise click.BadParameter(f"got {kind!r}; allowed is {', '.join(LABELS)}, or mamba for its modes", param_hint="--kind")
     return labels
+
+
+def _mix_called(kind: str) -> str:
+    unknown = [label for label in kind.split("+") if label not in LABELS]
+    if unknown:
+        told = f"got {unknown[0]!r} in {kind!r}; allowed is {', '.join(LABELS)}, joined by +"
+        raise click.BadParameter(told, param_hint="--kind")
+    return kind
 
 
 @frozen

@@ -5,6 +5,7 @@ from typing import Any
 
 from kvwitness.campaign import Tally
 from kvwitness.conforming import LEVELS, Aim
+from kvwitness.properties.mixes import MIXES
 from kvwitness.report.check_report import aligned, errata_lines, gap_lines, tally_data
 
 MEANINGS = "L0 safety (books and contents), L1 liveness, L2 exact lengths and counts, L3 identical to the profile, ids and order included"
@@ -36,7 +37,7 @@ def as_text(tallies: Sequence[Tally], aim: Aim, *, seed: int, seconds: float, jo
     counted = f"seed {seed}, {total:,} steps ({calls:,} calls) in {seconds:.1f} s on {jobs} processes"
     lines = [f"kvwitness conform: {aim.told.name}, profile {aim.profile}, level {aim.level}, {counted}"]
     lines += [*([aim.remark] if aim.remark else []), "", *_table(tallies, aim)]
-    lines += ["", MEANINGS, *errata_lines(tallies, aim.profile), *gap_lines(tallies, aim.never), *_not_offered(aim), ""]
+    lines += ["", MEANINGS, *errata_lines(tallies, aim.profile), *gap_lines(tallies, aim.never), *_not_offered(tallies, aim), ""]
     found = [finding for tally in tallies for finding in tally.findings]
     if not found:
         return "\n".join([*lines, "held: no new finding" if total else "nothing exercised: there is no verdict"])
@@ -54,9 +55,12 @@ def _table(tallies: Sequence[Tally], aim: Aim) -> list[str]:
     return aligned([["kind", "runs", "steps", *LEVELS], *rows, *absent])
 
 
-def _not_offered(aim: Aim) -> list[str]:
-    missing = aim.told.missing
-    return ["not offered:", *(f"  {line}" for line in missing)] if missing else ["not offered: nothing that was asked for"]
+def _not_offered(tallies: Sequence[Tally], aim: Aim) -> list[str]:
+    """What the port does not have: calls and kinds, the mixes that were asked for, and single configurations of those that were run."""
+    lines = [line for line in aim.told.missing if line.split(": ")[0] not in MIXES]
+    lines += [f"{mix}: {reason}" for mix, reason in aim.not_offered.items() if mix in MIXES]
+    lines += [f"{tally.label}: {times:,} configurations; {reason}" for tally in tallies for reason, times in tally.not_offered.items()]
+    return ["not offered:", *(f"  {line}" for line in lines)] if lines else ["not offered: nothing that was asked for"]
 
 
 def as_data(tallies: Sequence[Tally], aim: Aim, *, seed: int, seconds: float, jobs: int) -> dict[str, Any]:

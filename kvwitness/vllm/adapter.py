@@ -8,19 +8,26 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kvwitness.model.calls import Blocks, Call, Key, Observation, Outcome
+from kvwitness.model.events import KVEvent
 from kvwitness.model.kinds import Config
 from kvwitness.model.profile import Profile
-from kvwitness.properties.port import Capabilities
-from kvwitness.vllm.build import NotOffered, build, missing_kinds, only_built_directly
+from kvwitness.properties.port import Capabilities, NotOffered
+from kvwitness.vllm.build import build, missing_kinds, only_built_directly
 from kvwitness.vllm.coordinator import Coordinated, CoordinatorCalls, build_coordinator
 from kvwitness.vllm.generations import remark_on
 from kvwitness.vllm.loader import MANAGERS, Release, ReleaseError
 from kvwitness.vllm.looking import Hashes, look
 from kvwitness.vllm.methods import methods_of
+from kvwitness.vllm.mixes import missing_mixes
 from kvwitness.vllm.rejections import reason_of
 from kvwitness.vllm.requests import HashedRequest
+from kvwitness.vllm.telling import told_by
 
 UTILS = "vllm.v1.core.kv_cache_utils"
+
+
+class ReleaseNotOffered(ReleaseError, NotOffered):
+    """A configuration that a release cannot build."""
 
 
 class VllmPort:
@@ -60,6 +67,7 @@ class VllmPort:
         told = [f"{label}: {reason}" for label, reason in self._missing.items()]
         if "sink" not in self._missing and only_built_directly(self.release):
             told.append("sink by the coordinator: its manager lacks arguments that the coordinator passes; built directly here")
+        told += [f"{mix}: {reason}" for mix, reason in missing_mixes(self.release).items()]
         if not self._has_common_prefix():
             told.append("get_num_common_prefix_blocks: the release has no such method")
         return tuple(told)
@@ -71,12 +79,12 @@ class VllmPort:
         """Build pool and managers, idle.
 
         Raises:
-            ReleaseError: The release has no such kind.
+            ReleaseNotOffered: The release has no such kind or mix.
         """
         try:
             built = self._coordinated(config) if config.is_hybrid else build(self.release, config)
         except NotOffered as reason:
-            raise ReleaseError(f"{self.release.label} does not offer {config.label}: {reason}") from reason
+            raise ReleaseNotOffered(f"{self.release.label} does not offer {config.label}: {reason}") from reason
         self._config, self.pool, self.managers = config, built.pool, built.managers
         self._answers = self._by_managers
         if isinstance(built, Coordinated):
@@ -220,6 +228,11 @@ class VllmPort:
 
     def _call_reset_prefix_cache(self) -> bool:
         return self.pool.reset_prefix_cache()  # type: ignore[no-any-return]
+
+    def _call_take_events(self) -> tuple[KVEvent, ...]:
+        # What the pool would be built with: whoever asks for none need not pay for them.
+        self.pool.enable_kv_cache_events = True
+        return tuple([event for record in self.pool.take_events() for event in told_by(record)])
 
     def _call_get_new_blocks(self, count: int) -> Blocks:
         return tuple([block.block_id for block in self.pool.get_new_blocks(count)])

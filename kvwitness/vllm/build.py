@@ -7,6 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from kvwitness.model.kinds import MAMBA_MODES, Config, Kind, MambaMode
+from kvwitness.properties.port import NotOffered
 from kvwitness.vllm.by_name import ByName, parameters_of
 from kvwitness.vllm.loader import MANAGERS, POOL, SPECS, Release, ReleaseError
 
@@ -23,10 +24,6 @@ REGISTRY = "vllm.v1.kv_cache_spec_registry"
 
 TENSORS: dict[str, Any] = {"num_kv_heads": 1, "head_size": 1, "dtype": None, "shapes": ((1,),), "dtypes": (None,), "use_mla": False}
 """What a spec says of the tensors in a block; the managers look at none of it."""
-
-
-class NotOffered(Exception):
-    """A kind or mode that a release does not have: the text says why."""
 
 
 @frozen

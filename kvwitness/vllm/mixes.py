@@ -1,0 +1,40 @@
+"""Which mixes of groups a release cannot build, found by building them."""
+
+import functools
+import random
+from collections.abc import Mapping
+
+from kvwitness.properties.mixes import MIXES, random_mix
+from kvwitness.vllm.build import NotOffered
+from kvwitness.vllm.coordinator import build_coordinator
+from kvwitness.vllm.loader import Release
+
+TRIES = 12
+"""Configurations of a mix that are tried: block sizes and caching decide too."""
+
+
+def reason_against(release: Release, mix: str) -> str:
+    """Why no configuration of a mix can be built, or "" if one can."""
+    rng, reason = random.Random(mix), ""
+    for _ in range(TRIES):
+        try:
+            build_coordinator(release, random_mix(rng, mix))
+        except NotOffered as refusal:
+            reason = str(refusal)
+        else:
+            return ""
+    return reason
+
+
+@functools.cache
+def missing_mixes(release: Release) -> Mapping[str, str]:
+    """The mixes that cannot be built, with the reason.
+
+    Raises:
+        ReleaseError: The release's coordinator takes something that is not known here.
+    """
+    reasons = {mix: reason_against(release, mix) for mix in MIXES}
+    return {mix: reason for mix, reason in reasons.items() if reason}
+
+
+__all__ = ["missing_mixes", "reason_against"]
