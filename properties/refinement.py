@@ -53,6 +53,8 @@ def clause_of(config: Config, call: Call, part: str = "", group: int = 0) -> str
         return DECIDED_FOR_ALL[call.name]
     if config.is_hybrid and call.name in DECIDED_FOR_MIXED:
         return DECIDED_FOR_MIXED[call.name]
+    if config.is_hybrid and call.name == "cache_blocks" and part == "published":
+        return "HYBRID.PUBLISH"
     rule = getattr(RULES[config.groups[group].kind], DECIDED_BY[call.name])
     return rule.clause_id  # type: ignore[no-any-return]
 
