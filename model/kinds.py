@@ -97,7 +97,7 @@ class Config:
     @property
     def is_hybrid(self) -> bool:
         """Whether the groups differ in kind or sizes."""
-        return any(kind != self.groups[0] for kind in self.groups)
+        return len(self.groups) > 1 and any([kind != self.groups[0] for kind in self.groups])
 
     @property
     def label(self) -> str:

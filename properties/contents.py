@@ -114,8 +114,10 @@ class Contents:
             yield from states.write_all(live, record)
         for planned, worker, accepted in live:
             if planned.request in judged:
-                yield from self._read(planned, worker, accepted, record)
-                yield from self._read_encoder(planned, worker, record)
+                if self._token_groups:
+                    yield from self._read(planned, worker, accepted, record)
+                if self._encoder_groups:
+                    yield from self._read_encoder(planned, worker, record)
         for states in self._states:
             yield from states.keep_all(live, record)
 

@@ -6,11 +6,11 @@ What no erratum explains in this way is a new finding.
 
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kvwitness.model.profile import SOUND, Profile, with_axis_of
 from kvwitness.properties.operations import Operation
-from kvwitness.properties.replay import MakePort, Setting, replay
+from kvwitness.properties.replay import MakePort, Replayed, Setting, replay
 from kvwitness.properties.violation import Violation
 
 CONTENTS = ("CONTENTS.CACHED", "CONTENTS.READ.OWN", "CONTENTS.READ.FREED", "CONTENTS.READ.PRESENT")
@@ -93,13 +93,13 @@ ERRATA = (
         "external-evicts-hit",
         "With two groups, the blocks that one takes for external tokens are the other's hits.",
         ("adoption",),
-        ("BOOKS.ONCE", "BOOKS.EXCLUSIVE", "BOOKS.ACCEPTED", "BOOKS.ESTIMATE", "CONTENTS.WRITE.ALONE", *CONTENTS),
+        ("HYBRID.ADOPT.KEPT", "BOOKS.ONCE", "BOOKS.EXCLUSIVE", "BOOKS.ACCEPTED", "BOOKS.ESTIMATE", "CONTENTS.WRITE.ALONE", *CONTENTS),
     ),
     Erratum(
         "drop-alignment",
         "A sliding-window look-up under a draft model fails, or misses a hit, where the alignment is not the block size.",
         ("sliding_draft_drop",),
-        ("BOOKS.ACCEPTED", "LIVE.HIT.FOUND", "LIVE.HIT.NULLS", *CONTENTS),
+        ("BOOKS.ACCEPTED", "LIVE.HIT.FOUND", "LIVE.HIT.NULLS", "HYBRID.HIT.LONGEST", "HYBRID.HIT.SOUND", *CONTENTS),
     ),
     Erratum(
         "draft-block-unpublished",
@@ -112,7 +112,7 @@ ERRATA = (
         "window-one",
         "A window of one token reads nothing earlier, and yet a hit needs a cached block.",
         ("sliding_window_one",),
-        ("LIVE.HIT.FOUND",),
+        ("LIVE.HIT.FOUND", "HYBRID.HIT.LONGEST"),
     ),
     Erratum(
         "sink-blocks-reset",
@@ -127,6 +127,34 @@ ERRATA = (
         ("mamba_align_shrink", "estimate_floor"),
         ("BOOKS.ACCEPTED", "BOOKS.ESTIMATE.FLOOR"),
     ),
+    Erratum(
+        "drop-in-every-pass",
+        "With a draft model and mixed groups, every pass of the look-up drops one more block, until little or nothing is hit.",
+        ("hybrid_hit",),
+        ("HYBRID.HIT.LONGEST",),
+        ("drop_every_pass",),
+    ),
+    Erratum(
+        "second-full-uncut",
+        "Of two sizes of full attention the second keeps blocks of a hit that is longer than the common one.",
+        ("hybrid_trim",),
+        ("HYBRID.HIT.SOUND",),
+        ("first_full",),
+    ),
+    Erratum(
+        "mamba-lengthens-hit",
+        "With a draft model a Mamba group looks a block further than the others and may find a hit that they do not have.",
+        ("hybrid_hit",),
+        ("HYBRID.HIT.SOUND", "HYBRID.HIT.LONGEST"),
+        ("drop_once",),
+    ),
+    Erratum(
+        "drop-not-renewed",
+        "With a draft model, a group that dropped its block once keeps none back when another group makes the hit shorter.",
+        ("hybrid_hit",),
+        ("HYBRID.HIT.DROP-ONCE", "HYBRID.HIT.LONGEST"),
+        ("drop_once", "drop_once_in_reach", "drop_once_past_cap"),
+    ),
 )
 """Every erratum that a profile of ours can show; a profile has those whose axes it does not take from `sound`."""
 
@@ -139,26 +167,45 @@ def errata_of(profile: Profile) -> tuple[Erratum, ...]:
 def attribute(make_port: MakePort, setting: Setting, operations: Sequence[Operation], violation: Violation) -> Erratum | None:
     """The erratum that explains a finding: with its rules sound, the same operations break nothing; None for a new finding.
 
-    Where errata are entangled, so that mending one lets another show, the smallest set is sought that must be mended together.
-    The finding is then counted under the one that lists its clause.
+    Where mending one lets another show, the finding is explained if that one is in turn.
+    Where errata are entangled more closely, the smallest set is sought that must be mended together,
+    and the finding is counted under the one of them that lists its clause.
     """
-
-    def holds_with_sound(errata: Sequence[Erratum]) -> bool:
-        profile = setting.profile
-        for axis in [axis for erratum in errata for axis in erratum.axes]:
-            profile = with_axis_of(profile, axis, SOUND)
-        counterfactual = Setting(setting.config, profile, setting.strict, setting.level, setting.oracles)
-        return replay(make_port, counterfactual, operations, skip_illegal=True).violation is None
-
     known = errata_of(setting.profile)
-    for erratum in known:
-        if violation.clause in erratum.clauses and holds_with_sound((erratum,)):
+    listing = [erratum for erratum in known if violation.clause in erratum.clauses]
+    left = {erratum.id: _left_by(make_port, setting, operations, (erratum,)) for erratum in listing}
+    for erratum in listing:
+        if left[erratum.id].violation is None:
             return erratum
-    if not holds_with_sound(known):
+    before = len(_left_by(make_port, setting, operations, ()).operations)
+    for erratum in listing:
+        other = left[erratum.id]
+        moved = other.violation is not None and (other.violation.clause != violation.clause or len(other.operations) > before)
+        if moved and other.violation and attribute(make_port, _mended(setting, (erratum,)), operations, other.violation):
+            return erratum
+    return _entangled(make_port, setting, operations, violation)
+
+
+def _mended(setting: Setting, errata: Sequence[Erratum]) -> Setting:
+    """The setting with the rules of some errata sound."""
+    profile = setting.profile
+    for axis in [axis for erratum in errata for axis in erratum.axes]:
+        profile = with_axis_of(profile, axis, SOUND)
+    return evolve(setting, profile=profile)
+
+
+def _left_by(make_port: MakePort, setting: Setting, operations: Sequence[Operation], errata: Sequence[Erratum]) -> Replayed:
+    """How the same operations go once some errata are mended."""
+    return replay(make_port, _mended(setting, errata), operations, skip_illegal=True)
+
+
+def _entangled(make_port: MakePort, setting: Setting, operations: Sequence[Operation], violation: Violation) -> Erratum | None:
+    """The erratum that lists the clause among the smallest set that must be mended together."""
+    needed = list(errata_of(setting.profile))
+    if _left_by(make_port, setting, operations, needed).violation is not None:
         return None
-    needed = list(known)
-    for erratum in known:
+    for erratum in tuple(needed):
         fewer = [other for other in needed if other is not erratum]
-        if holds_with_sound(fewer):
+        if _left_by(make_port, setting, operations, fewer).violation is None:
             needed = fewer
     return next((erratum for erratum in needed if violation.clause in erratum.clauses), None)
