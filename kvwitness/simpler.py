@@ -4,7 +4,7 @@ Every candidate is strictly simpler than what it is made from, so shrinking ends
 Candidates come boldest first.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -188,19 +188,21 @@ def simpler_configs(config: Config, knob: str) -> Iterator[Config]:
 
 def _changes(config: Config, knob: str) -> Iterator[dict[str, Any]]:
     if knob == "groups":
-        yield from [{"groups": config.groups[:1]}] if len(config.groups) > 1 else []
+        yield from [{"groups": groups} for groups in _fewer_groups(config)]
     elif knob == "draft_model":
         yield from [{"draft_model": False}] if config.draft_model else []
     elif knob in ("window", "chunk", "sink_tokens"):
-        yield from ({"groups": _groups(config, **{knob: value})} for value in _smaller_sizes(getattr(config.kind, knob), 1))
+        yield from _regrouped(config, knob, lambda kind: _smaller_sizes(getattr(kind, knob), 1))
     elif knob == "drafts":
-        for value in smaller(max(config.drafts, config.kind.drafts)):
-            yield {"drafts": min(value, config.drafts), "groups": _groups(config, drafts=min(value, config.kind.drafts))}
+        for value in smaller(max(config.drafts, *[kind.drafts for kind in config.groups])):
+            groups = tuple(evolve(kind, drafts=min(value, kind.drafts)) for kind in config.groups)
+            yield {"drafts": min(value, config.drafts), "groups": groups}
     else:
         sizes = _smaller_sizes(getattr(config, knob), _LEAST.get(knob, 1))
         yield from ({knob: value} for value in sizes)
         if knob == "block_size":
             yield from ({"block_size": size, **_sizes_with_it(config, size)} for size in sizes)
+            yield from _regrouped(config, "block_size", lambda kind: range(0, kind.block_size, config.block_size))
 
 
 def _smaller_sizes(size: int, least: int) -> list[int]:
@@ -211,8 +213,23 @@ def _smaller_sizes(size: int, least: int) -> list[int]:
 _LEAST = {"blocks": 2, "alignment": 0}
 
 
-def _groups(config: Config, **changes: Any) -> tuple[Kind, ...]:
-    return tuple(evolve(kind, **changes) for kind in config.groups)
+def _fewer_groups(config: Config) -> list[tuple[Kind, ...]]:
+    """The groups with one left out, each in turn where they are mixed."""
+    groups = config.groups
+    if not config.is_hybrid:
+        return [groups[:1]] if len(groups) > 1 else []
+    return [groups[:number] + groups[number + 1 :] for number in range(len(groups))]
+
+
+def _regrouped(config: Config, name: str, values_of: Callable[[Kind], Iterable[int]]) -> Iterator[dict[str, Any]]:
+    """The groups with one of their sizes changed: all together where they are alike, else one at a time."""
+    groups = config.groups
+    if not config.is_hybrid:
+        yield from ({"groups": tuple(evolve(kind, **{name: value}) for kind in groups)} for value in values_of(config.kind))
+        return
+    for number, kind in enumerate(groups):
+        for value in values_of(kind):
+            yield {"groups": (*groups[:number], evolve(kind, **{name: value}), *groups[number + 1 :])}
 
 
 def _sizes_with_it(config: Config, size: int) -> dict[str, Any]:
@@ -221,7 +238,8 @@ def _sizes_with_it(config: Config, size: int) -> dict[str, Any]:
     def scaled(tokens: int) -> int:
         return tokens * size // config.block_size
 
-    kind = config.kind
-    groups = _groups(config, window=scaled(kind.window), chunk=scaled(kind.chunk), sink_tokens=scaled(kind.sink_tokens))
-    fits = {"max_model_len": min(config.max_model_len, size)} if kind.label == "mamba-none" else {}
+    names = ("window", "chunk", "sink_tokens", "block_size")
+    groups = tuple(evolve(kind, **{name: scaled(getattr(kind, name)) for name in names}) for kind in config.groups)
+    whole = [kind.block_size or size for kind in groups if kind.label == "mamba-none"]
+    fits = {"max_model_len": min(config.max_model_len, *whole)} if whole else {}
     return {"groups": groups, "alignment": scaled(config.alignment), **fits}

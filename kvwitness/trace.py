@@ -47,6 +47,9 @@ SIZES: dict[str, tuple[str, ...]] = {
 }
 """The fields of a group that matter to its kind."""
 
+OWN_BLOCK = "block_size"
+"""The field of a group whose blocks are larger than the configuration's; any kind may have it."""
+
 
 @frozen
 class Expectation:
@@ -154,6 +157,9 @@ def _written(value: Any) -> dict[str, Any]:
 
 def _written_config(config: Config) -> dict[str, Any]:
     groups = [{key: getattr(kind, key) for key in ("kind", *SIZES[kind.kind])} for kind in config.groups]
+    for members, kind in zip(groups, config.groups, strict=True):
+        if kind.block_size:
+            members[OWN_BLOCK] = kind.block_size
     return {**_written(config), "groups": groups}
 
 
@@ -240,10 +246,10 @@ def _groups(value: object, place: Place) -> tuple[Kind, ...]:
 def _group(value: object, place: Place) -> Kind:
     members = value if isinstance(value, dict) else {}
     kind = reading.choice(KIND_NAMES)(members["kind"], place.at("kind")) if "kind" in members else "full"
-    readers: dict[str, Reader] = {"kind": reading.text} | dict.fromkeys(SIZES[kind], reading.count)
+    readers: dict[str, Reader] = {"kind": reading.text} | dict.fromkeys((*SIZES[kind], OWN_BLOCK), reading.count)
     if "mode" in readers:
         readers["mode"] = reading.choice(MAMBA_MODES)
-    return Kind(**_read_members(value, place, [name for name in readers if name != "drafts"], readers))
+    return Kind(**_read_members(value, place, [name for name in readers if name not in ("drafts", OWN_BLOCK)], readers))
 
 
 def _origin(value: object, place: Place) -> Origin:

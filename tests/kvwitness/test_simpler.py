@@ -90,6 +90,9 @@ def test_steps_planned_ahead_are_executed_at_once() -> None:
     assert simpler.synchronous((Start("A", (0,)), Close(), Grow("A"), Execute())) == (Start("A", (0,)), Execute(), Grow("A"), Execute())
 
 
+FULL, WIDE = Kind("full"), (Kind("full", block_size=8), Kind("sliding", window=4, block_size=8))
+
+
 @pytest.mark.parametrize(
     ("knob", "config", "expected"),
     [
@@ -111,6 +114,16 @@ def test_steps_planned_ahead_are_executed_at_once() -> None:
             "block_size",
             Config(9, 8, (Kind("mamba", mode="none"),), caching=False, max_model_len=8),
             Config(9, 4, (Kind("mamba", mode="none"),), caching=False, max_model_len=4),
+        ),
+        ("groups", Config(9, 4, (FULL, *WIDE)), Config(9, 4, WIDE)),
+        ("groups", Config(9, 4, (FULL, *WIDE)), Config(9, 4, (FULL, WIDE[1]))),
+        ("block_size", Config(9, 4, (FULL, *WIDE)), Config(9, 4, (FULL, FULL, WIDE[1]))),
+        ("block_size", Config(9, 4, WIDE), Config(9, 2, (Kind("full", block_size=4), Kind("sliding", window=2, block_size=4)))),
+        ("window", Config(9, 4, (FULL, *WIDE)), Config(9, 4, (FULL, WIDE[0], Kind("sliding", window=1, block_size=8)))),
+        (
+            "drafts",
+            Config(9, 4, (FULL, Kind("mamba", mode="align", drafts=2)), drafts=2),
+            Config(9, 4, (FULL, Kind("mamba", mode="align", drafts=1)), drafts=1),
         ),
     ],
 )

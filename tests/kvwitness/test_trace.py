@@ -67,6 +67,8 @@ def configs(draw: st.DrawFn) -> Config:
     drafts = draw(st.integers(0, 2)) if kind.mode == "align" else 0
     groups = (kind,) * draw(st.integers(1, 2))
     caching = draw(st.booleans()) or kind.kind == "mamba"
+    if kind.kind != "chunked" and draw(st.booleans()):
+        groups = (*groups, Kind("full", block_size=8))
     return Config(draw(st.integers(4, 9)), 4, groups, caching, drafts, draft_model, max_model_len=draw(st.integers(1, 99)))
 
 
@@ -119,7 +121,8 @@ def test_the_schema_and_the_reader_know_the_same_words() -> None:
         assert list(steps[name]["properties"]) == ["op", *attrs.fields_dict(kind), "expect"]
         assert steps[name]["required"] == ["op", *required]
     assert list(groups) == list(KIND_NAMES)
-    assert {name: tuple(group["properties"])[1:] for name, group in groups.items()} == trace.SIZES
+    sizes = {name: (*fields, trace.OWN_BLOCK) for name, fields in trace.SIZES.items()}
+    assert {name: tuple(group["properties"])[1:] for name, group in groups.items()} == sizes
     assert list(definitions["config"]["properties"]) == list(attrs.fields_dict(Config))
     assert tuple(definitions["origin"]["properties"]["from"]["enum"]) == trace.ORIGINS
 
@@ -214,6 +217,7 @@ WRONG_FOR_BOTH = {
     "config.caching: got 1; allowed is true or false": config(caching=1),
     "config: got []; allowed is an object": document(config=[]),
     'origin.from: got "dream"; allowed is proof': document(origin={"from": "dream"}),
+    "config.groups[0].block_size: got -4; allowed is an integer of 0 or more": config(groups=[{"kind": "full", "block_size": -4}]),
     'steps[0].op: got "jump"; allowed is start, resume': document(steps=[{"op": "jump"}]),
     "steps[0]: got no field 'op'": document(steps=[{"id": "A"}]),
     "steps[0]: got 7; allowed is an object": document(steps=[7]),
