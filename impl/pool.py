@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from kvwitness.impl.audit import HoldsBlocks, check_null_block, check_references
 from kvwitness.impl.block import HashedRequest, Key, KVCacheBlock
 from kvwitness.impl.errors import RejectedAssertion, RejectedIndex, RejectedValue
+from kvwitness.impl.events import EventLog, KVCacheEvent, Published
 from kvwitness.impl.free_queue import FreeQueue
 from kvwitness.impl.index import BlockIndex, Find
 from kvwitness.impl.merged import merged
@@ -29,6 +30,7 @@ class BlockPool:
         num_gpu_blocks: Blocks in the pool, the null block included.
         enable_caching: Whether blocks keep their contents findable.
         hash_block_size: Tokens that one key of a request stands for.
+        enable_kv_cache_events: Whether it tells what becomes findable and what ceases to be.
         profile: Which release's rules hold.
         blocks: All blocks by number.
         null_block: The placeholder for skipped places; never handed out, keyed or queued.
@@ -52,13 +54,12 @@ class BlockPool:
 
         Raises:
             RejectedAssertion: ``invalid_configuration`` for sizes below one.
-            RejectedNotImplemented: ``invalid_configuration`` for events, or an axis value that is not honoured.
+            RejectedNotImplemented: ``invalid_configuration`` for an axis value that is not honoured.
         """
-        check_pool_configuration(num_gpu_blocks, hash_block_size, enable_kv_cache_events, profile)
+        check_pool_configuration(num_gpu_blocks, hash_block_size, profile)
         self.num_gpu_blocks = num_gpu_blocks
         self.enable_caching = enable_caching
         self.hash_block_size = hash_block_size
-        self.enable_kv_cache_events = enable_kv_cache_events
         self.metrics_collector = metrics_collector
         self.profile = profile
         self.blocks = [KVCacheBlock(block_id) for block_id in range(num_gpu_blocks)]
@@ -67,6 +68,7 @@ class BlockPool:
         self.free_block_queue = FreeQueue(self.blocks[1:])
         self.index = BlockIndex()
         self.reserved_blocks: list[KVCacheBlock] = []
+        self._events = EventLog(profile) if enable_kv_cache_events else None
         self._null_step = 1 if profile.null_references == "drift" else 0
         self._keyless_first = profile.free_order == "keyless_first" or (profile.free_order == "keyless_first_if_caching" and enable_caching)
 
@@ -125,14 +127,24 @@ class BlockPool:
         entries: Iterable[tuple[KVCacheBlock, Key]] = zip(blocks[first:num_full_blocks], keys[first:num_full_blocks], strict=True)
         if is_kept is not None:
             entries = compress(entries, map(is_kept, range(first, num_full_blocks)))
+        keyed = self._key(entries, kv_cache_group_id)
+        if self._events is not None:
+            published = Published(blocks, keys, num_cached_blocks, num_full_blocks, keyed, block_size, kv_cache_group_id)
+            self._events.stored(published, self.index)
+        return keyed
+
+    def _key(self, entries: Iterable[tuple[KVCacheBlock, Key]], group_id: int) -> list[KVCacheBlock]:
+        """Make blocks findable, nulls left out: all of them, or none where one has a key."""
         keyed: list[KVCacheBlock] = []
         try:
             for block, key in entries:
                 if not block.is_null:
-                    self.index.insert(block, key, kv_cache_group_id)
+                    self.index.insert(block, key, group_id)
                     keyed.append(block)
         except Exception:
-            self.withdraw(reversed(keyed))
+            # Nobody was told of them yet.
+            for block in reversed(keyed):
+                self.index.remove(block)
             raise
         return keyed
 
@@ -161,7 +173,7 @@ class BlockPool:
         for block in taken:
             block.ref_cnt = 1
             if block.block_hash is not None:
-                self.index.remove(block)
+                self._take_key(block)
         if self.metrics_collector is not None:
             for block in taken:
                 self.metrics_collector.on_block_evicted(block)
@@ -253,7 +265,16 @@ class BlockPool:
         """Take back the keys of those blocks that have one, references untouched; O(blocks)."""
         for block in blocks:
             if block.block_hash is not None:
-                self.index.remove(block)
+                self._take_key(block)
+
+    def _take_key(self, block: KVCacheBlock) -> None:
+        """A block is findable no longer, and whoever listens is told."""
+        if self._events is None:
+            self.index.remove(block)
+            return
+        group_id, key = block.group_id, block.block_hash
+        self.index.remove(block)
+        self._events.removed(group_id, key, is_last=self.index.find(key, group_id) is None)
 
     def evict_blocks(self, block_ids: set[int]) -> None:
         """Take back the keys of blocks by number, references untouched; O(block_ids).
@@ -279,6 +300,8 @@ class BlockPool:
         if num_used_blocks != self._num_accounted_blocks():
             return False
         self.index.clear()
+        if self._events is not None:
+            self._events.cleared()
         if self.metrics_collector is not None:
             self.metrics_collector.reset()
         return True
@@ -296,9 +319,18 @@ class BlockPool:
         num_usable_blocks = self.num_gpu_blocks - 1 - self._num_accounted_blocks()
         return 1.0 - self.get_num_free_blocks() / num_usable_blocks if num_usable_blocks else 0.0
 
-    def take_events(self) -> list[Any]:
-        """No events: the pool is not built with them."""
-        return []
+    @property
+    def enable_kv_cache_events(self) -> bool:
+        """Whether events are told."""
+        return self._events is not None
+
+    def begin_events(self) -> None:
+        """Tell events from now on, as if the pool had been built with them; O(1)."""
+        self._events = self._events or EventLog(self.profile)
+
+    def take_events(self) -> list[KVCacheEvent]:
+        """What became findable and what ceased to be since events were taken last, in order; O(1)."""
+        return [] if self._events is None else self._events.take()
 
     def snapshot(self) -> PoolSnapshot:
         """Free numbers in order, references, keys, index, numbers set apart; O(blocks)."""

@@ -26,6 +26,9 @@ SUPPORTED: dict[str, tuple[Any, ...]] = {
     "hybrid_hit": ("drop_every_pass", "drop_once", "drop_once_in_reach", "drop_once_past_cap", "longest"),
     "hybrid_trim": ("first_full", "every_full"),
     "hybrid_publish": ("all", "aligned", "aligned_with_draft"),
+    "event_runs": ("one_a_call", "contiguous"),
+    "event_copies": ("each", "first_and_last"),
+    "event_groups": ("untold", "told"),
 }
 """The values that are honoured, by axis."""
 
@@ -33,19 +36,17 @@ LEFT_TO_THE_CALLER = ("adoption", "release_basis", "resumed_split", "tail_chunks
 """The axes that are decided by which calls are made; any value will do here."""
 
 
-def check_pool_configuration(num_gpu_blocks: int, hash_block_size: int, enable_kv_cache_events: bool, profile: Profile) -> None:
+def check_pool_configuration(num_gpu_blocks: int, hash_block_size: int, profile: Profile) -> None:
     """Raise a rejection with reason ``invalid_configuration`` for a pool that cannot be built.
 
     Raises:
         RejectedAssertion: For sizes below one.
-        RejectedNotImplemented: For events, or an axis value that is not honoured.
+        RejectedNotImplemented: For an axis value that is not honoured.
     """
     sizes: dict[str, Any] = {"num_gpu_blocks": num_gpu_blocks, "hash_block_size": hash_block_size}
     for name, size in sizes.items():
         if not isinstance(size, int) or size < 1:
             raise RejectedAssertion("invalid_configuration", f"{name} {size!r}", "a whole number of 1 or more", f"raise {name}")
-    if enable_kv_cache_events:
-        raise RejectedNotImplemented("invalid_configuration", "enable_kv_cache_events True", "False", "KV events come with the hybrid part")
     for axis, values in SUPPORTED.items():
         value = getattr(profile, axis)
         if value not in values:

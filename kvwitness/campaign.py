@@ -203,7 +203,7 @@ def investigate(
     return Finding(number, run.steps, shrunk, erratum, weakest_level(make_port, shrunk))
 
 
-LEVEL_OF = {"accounting": "L0", "contents": "L0", "liveness": "L1"}
+LEVEL_OF = {"accounting": "L0", "contents": "L0", "events": "L0", "plain-events": "L0", "liveness": "L1"}
 """The level of each oracle but the refinement, which judges at two."""
 
 

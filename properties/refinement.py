@@ -7,6 +7,7 @@ At L2 the model follows the port's choice of blocks, so that lengths and counts 
 from typing import Any
 
 from kvwitness.model.calls import Blocks, Call, Observation, Outcome
+from kvwitness.model.events import Cleared, KVEvent, Removed, Stored, events_of
 from kvwitness.model.kinds import Config
 from kvwitness.model.managers import State, apply, initial_state, observe
 from kvwitness.model.pool import Pool
@@ -90,10 +91,14 @@ class Refinement:
     def judge(self, view: View) -> Violation | None:
         """The first difference, or None."""
         state, looks = self._state, view.looks
+        told: list[KVEvent] | None = None if view.told is None or not self._exact else []
         for number, (call, outcome) in enumerate(view.calls):
             if not self._exact:
                 state = _following(state, call, outcome)
+            before = state
             state, expected = apply(state, call)
+            if told is not None and (state is not before or call[0] == "reset_prefix_cache"):
+                told += events_of(before, call, expected, state)
             if expected != outcome and (self._exact or not _alike(call, expected, outcome)):
                 return self._differs(call, outcome, expected)
             if looks:
@@ -103,6 +108,8 @@ class Refinement:
         unchanged = state is self._state and view.after is view.before
         self._state = state
         self.compared_calls += len(view.calls)
+        if told is not None and view.told is not None and tuple(told) != view.told.value:
+            return _told_otherwise(view.told, told)
         if not view.calls or (unchanged and not looks):
             return None
         return None if is_same(view.after, state) else self._compare(view.after, state, view.calls[-1][0])
@@ -141,6 +148,16 @@ def is_same(seen: Observation, state: State) -> bool:
         if any([published.get(name) != mine.published for name, mine in held.items()]) or not published.keys() <= held.keys():
             return False
     return True
+
+
+def _told_otherwise(got: Outcome, wanted: list[KVEvent]) -> Violation:
+    """The first KV event that differs, by the clause of what should have been told, or was."""
+    if got.status != "ok":
+        return Violation("EVENTS.STORED", f"take_events ended {got.status} ({got.reason})", NAME)
+    first = next(number for number in range(len(wanted) + 1) if tuple(wanted[: number + 1]) != got.value[: number + 1])
+    mine, theirs = next(iter(got.value[first:]), None), next(iter(wanted[first:]), None)
+    clause = {Stored: "EVENTS.STORED", Removed: "EVENTS.REMOVED", Cleared: "EVENTS.CLEARED"}[type(mine if theirs is None else theirs)]
+    return Violation(clause, f"event {first} is {mine}, the model's {theirs}", NAME)
 
 
 def _spoken(outcome: Outcome) -> str:

@@ -9,11 +9,14 @@ from typing import Any, Protocol
 from kvwitness.model import caller as protocol
 from kvwitness.model.caller import Broken, Caller, Event, Illegal
 from kvwitness.model.calls import Call, Key, Observation, Outcome
+from kvwitness.model.events import TAKE_EVENTS
 from kvwitness.model.kinds import Config
 from kvwitness.model.profile import Profile
 from kvwitness.model.request import Step
 from kvwitness.properties.accounting import Accounting
 from kvwitness.properties.contents import Contents
+from kvwitness.properties.events import NAME as EVENTS
+from kvwitness.properties.events import PLAIN, Events
 from kvwitness.properties.liveness import Liveness
 from kvwitness.properties.operations import (
     Arrive,
@@ -51,6 +54,13 @@ CHANGING = frozenset(
 """The calls after which the state is looked at again: those that may change it, and the look-up, which must not."""
 
 ORACLES = ("accounting", "contents", "liveness", "refinement")
+"""Who judges if nothing else is said."""
+
+HEARING = (EVENTS, PLAIN)
+"""Who judges KV events too, if asked to: telling and hearing them takes a seventh of a run's time."""
+
+ALL_ORACLES = ("accounting", "contents", *HEARING, "liveness", "refinement")
+"""Everybody, in the order in which they judge."""
 
 
 class Oracle(Protocol):
@@ -62,6 +72,28 @@ class Oracle(Protocol):
         """The first clause that the operation breaks, or None."""
 
 
+def make_oracles(config: Config, profile: Profile, prefixes: Keys, names: Sequence[str], level: str = "L3") -> list[Oracle]:
+    """The oracles of those names, in the order in which they judge."""
+    makers: dict[str, Callable[[], Oracle]] = {
+        "accounting": lambda: Accounting(config),
+        "contents": lambda: Contents(config, prefixes.ancestor),
+        "liveness": lambda: Liveness(config),
+        "refinement": lambda: Refinement(config, profile, level),
+        EVENTS: lambda: Events(config, profile, prefixes.ancestor),
+        PLAIN: lambda: Events(config, profile, prefixes.ancestor, plain=True),
+    }
+    return [makers[name]() for name in ALL_ORACLES if name in names]
+
+
+def first_broken(oracles: Sequence[Oracle], view: View) -> Violation | None:
+    """The first clause that an operation breaks, or None."""
+    for oracle in oracles:
+        violation = oracle.judge(view)
+        if violation is not None:
+            return violation
+    return None
+
+
 class Run:
     """One pool from idle on, driven operation by operation.
 
@@ -71,6 +103,7 @@ class Run:
         operations: The operations carried out so far.
         steps: How many.
         num_calls: How many calls they made.
+        num_told: How many KV events were told.
     """
 
     def __init__(
@@ -103,18 +136,13 @@ class Run:
         self.caller = Caller(config, profile, strict)
         self.seen = port.reset(config)
         self.operations: list[Operation] = []
-        self.num_calls = 0
+        self.num_calls = self.num_told = 0
         self._closely = closely
-        self._oracles: list[Oracle] = [self._oracle(name, level) for name in ORACLES if name in oracles]
-
-    def _oracle(self, name: str, level: str) -> Oracle:
-        if name == "accounting":
-            return Accounting(self.config)
-        if name == "contents":
-            return Contents(self.config, self.prefixes.ancestor)
-        if name == "liveness":
-            return Liveness(self.config)
-        return Refinement(self.config, self.profile, level)
+        self._oracles = make_oracles(config, profile, self.prefixes, oracles, level)
+        self._hears = not set(HEARING).isdisjoint(oracles) and TAKE_EVENTS.name in port.hello().calls
+        if self._hears:
+            # The first time begins the telling.
+            port.call(TAKE_EVENTS)
 
     @property
     def steps(self) -> int:
@@ -131,11 +159,7 @@ class Run:
 
     def judge(self, view: View) -> Violation | None:
         """The first clause that the last operation carried out breaks, or None."""
-        for oracle in self._oracles:
-            violation = oracle.judge(view)
-            if violation is not None:
-                return violation
-        return None
+        return first_broken(self._oracles, view)
 
     def perform(self, operation: Operation) -> View:
         """Carry out one operation without judging it."""
@@ -155,13 +179,21 @@ class Run:
         self.caller = result
         self.operations.append(operation)
         self.num_calls += len(calls)
-        after = before
+        after, told = before, None
         if any([call[0] in CHANGING for call, _ in calls]) or isinstance(operation, Raw):
             looked = self.look()
             # The same object says that nothing changed, so no oracle compares it again.
             after = self.seen = before if looked == before else looked
+            told = self._hear() if self._hears else None
         closed = was_open if was_open and result.open is None else None
-        return View(operation, event, calls, before, after, result, closed, executed, looks)
+        return View(operation, event, calls, before, after, result, closed, executed, looks, told)
+
+    def _hear(self) -> Outcome:
+        """What the operation told to those who see events only."""
+        told = self.port.call(TAKE_EVENTS)
+        if told.status == "ok":
+            self.num_told += len(told.value)
+        return told
 
     def look(self) -> Observation:
         """The state after an operation; a run that is judged less often looks less often."""
@@ -253,4 +285,4 @@ PROTOCOLS: dict[type[Operation], Handler] = {
     Reset: lambda run, operation: protocol.reset(run.caller, forced=operation.force),
 }
 
-__all__ = ["ORACLES", "Illegal", "Run"]
+__all__ = ["ALL_ORACLES", "HEARING", "ORACLES", "Illegal", "Oracle", "Run", "first_broken", "make_oracles"]

@@ -21,6 +21,7 @@ class View(NamedTuple):
         closed: Whether the operation ended the step being planned, and so handed it to the worker.
         executed: The step that was executed, if any.
         looks: The state after each call, if it was looked at that often.
+        told: What came of asking for the KV events of the operation, or None where nobody asked.
     """
 
     operation: Operation
@@ -32,3 +33,4 @@ class View(NamedTuple):
     closed: Step | None
     executed: Step | None
     looks: list[Observation]
+    told: Outcome | None = None

@@ -6,17 +6,22 @@ from typing import Any
 from kvwitness.impl import specs
 from kvwitness.impl.block import KVCacheBlock
 from kvwitness.impl.errors import Rejected
+from kvwitness.impl.events import AllBlocksCleared, BlockRemoved, BlockStored
 from kvwitness.impl.factory import get_manager_for_kv_cache_spec
 from kvwitness.impl.hybrid import HybridKVCacheCoordinator
 from kvwitness.impl.manager import SingleTypeKVCacheManager
 from kvwitness.impl.pool import BlockPool
 from kvwitness.impl.sliding import SlidingWindowManager
 from kvwitness.model.calls import Blocks, Call, Key, Observation, Outcome
+from kvwitness.model.events import Cleared, KVEvent, Removed, Stored
 from kvwitness.model.kinds import Config, Kind
 from kvwitness.model.profile import Profile
 from kvwitness.ports.groups import GroupCalls, HashedTokens
 from kvwitness.properties.port import Capabilities
 from kvwitness.properties.situations import not_offered
+
+TOLD: dict[type, Callable[..., KVEvent]] = {BlockStored: Stored, BlockRemoved: Removed, AllBlocksCleared: Cleared}
+"""What the events of `kvwitness.impl` are called between ports; the fields stand in the same order."""
 
 
 def spec_of(config: Config, kind: Kind) -> specs.KVCacheSpec:
@@ -200,6 +205,11 @@ class ImplPort:
 
     def _call_reset_prefix_cache(self) -> bool:
         return self.pool.reset_prefix_cache()
+
+    def _call_take_events(self) -> tuple[KVEvent, ...]:
+        if not self.pool.enable_kv_cache_events:
+            self.pool.begin_events()
+        return tuple([TOLD[type(event)](*event) for event in self.pool.take_events()])
 
     def _call_get_new_blocks(self, count: int) -> Blocks:
         return tuple([block.block_id for block in self.pool.get_new_blocks(count)])

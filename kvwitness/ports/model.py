@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kvwitness.model.calls import Call, Observation, Outcome
+from kvwitness.model.events import TAKE_EVENTS, KVEvent, events_of
 from kvwitness.model.kinds import Config
 from kvwitness.model.managers import TRANSITIONS, State, apply, initial_state, observe
 from kvwitness.model.pool import Pool, Rejection, release, take, touch
@@ -29,18 +30,25 @@ class ModelPort:
     def hello(self) -> Capabilities:
         """The model offers everything that its profile has."""
         missing = tuple(f"{label}: {reason}" for label, reason in not_offered(self._profile).items())
-        return Capabilities("model", self._profile.name, frozenset({*TRANSITIONS, *POOL_CALLS}), missing=missing)
+        return Capabilities("model", self._profile.name, frozenset({*TRANSITIONS, *POOL_CALLS, TAKE_EVENTS.name}), missing=missing)
 
     def reset(self, config: Config) -> Observation:
         """Begin with an idle pool."""
         self._state = initial_state(config, self._profile)
+        self._told: list[KVEvent] | None = None
         return observe(self._state)
 
     def call(self, call: Call) -> Outcome:
         """Apply one transition, or one of the pool's own functions."""
+        if call == TAKE_EVENTS:
+            told, self._told = self._told or [], []
+            return Outcome("ok", tuple(told))
         if call.name in POOL_CALLS:
             return self._call_pool(call)
-        self._state, outcome = apply(self._state, call)
+        before = self._state
+        self._state, outcome = apply(before, call)
+        if self._told is not None:
+            self._told.extend(events_of(before, call, outcome, self._state))
         return outcome
 
     def _call_pool(self, call: Call) -> Outcome:

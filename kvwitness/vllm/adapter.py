@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kvwitness.model.calls import Blocks, Call, Key, Observation, Outcome
+from kvwitness.model.events import KVEvent
 from kvwitness.model.kinds import Config
 from kvwitness.model.profile import Profile
 from kvwitness.properties.port import Capabilities, NotOffered
@@ -20,6 +21,7 @@ from kvwitness.vllm.methods import methods_of
 from kvwitness.vllm.mixes import missing_mixes
 from kvwitness.vllm.rejections import reason_of
 from kvwitness.vllm.requests import HashedRequest
+from kvwitness.vllm.telling import told_by
 
 UTILS = "vllm.v1.core.kv_cache_utils"
 
@@ -226,6 +228,11 @@ class VllmPort:
 
     def _call_reset_prefix_cache(self) -> bool:
         return self.pool.reset_prefix_cache()  # type: ignore[no-any-return]
+
+    def _call_take_events(self) -> tuple[KVEvent, ...]:
+        # What the pool would be built with: whoever asks for none need not pay for them.
+        self.pool.enable_kv_cache_events = True
+        return tuple([event for record in self.pool.take_events() for event in told_by(record)])
 
     def _call_get_new_blocks(self, count: int) -> Blocks:
         return tuple([block.block_id for block in self.pool.get_new_blocks(count)])

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kvwitness.vllm.stand_ins import StandInModule, stand_in_module
+from kvwitness.vllm.telling import RECORDS, fill_with_records
 
 MANAGERS = "vllm.v1.core.single_type_kv_cache_manager"
 POOL = "vllm.v1.core.block_pool"
@@ -142,10 +143,15 @@ class Release:
             return found
         parent, _, last = name.rpartition(".")
         holder = self._module(parent) if parent else None
-        module = self._real(name) if self._is_real(name) else self._put(name, self._stand_in(name))
+        module = self._real(name) if self._is_real(name) else self._put(name, self._standing_in(name))
         if holder is not None:
             setattr(holder, last, module)
         return module
+
+    def _standing_in(self, name: str) -> types.ModuleType:
+        """What stands in for a module; events are kept, whatever stands in for the rest."""
+        module = self._stand_in(name)
+        return fill_with_records(module) if name == RECORDS else module
 
     def _is_real(self, name: str) -> bool:
         """Whether a module is loaded as it is.

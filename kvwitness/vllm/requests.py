@@ -12,9 +12,10 @@ class HashedRequest:
         num_tokens: Its verified tokens.
         num_computed_tokens: How many of them are computed.
         num_in_flight_tokens: How many of those are computed by steps that have not come back.
+        all_token_ids: Its tokens, numbered from 0: an event that names some of them names a range.
     """
 
-    lora_request = None
+    lora_request = cache_salt = prompt_embeds = prompt_embeds_hashes = session_id = None
     mm_features: tuple[Any, ...] = ()
     shared_prefix_boundary = 0
     num_computed_tokens = 0
@@ -27,6 +28,7 @@ class HashedRequest:
         self.request_id = request_id
         self.block_hashes = block_hashes
         self.num_tokens = self.num_prompt_tokens = num_tokens
+        self.all_token_ids = range(num_tokens)
 
 
 __all__ = ["HashedRequest"]

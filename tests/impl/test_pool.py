@@ -253,11 +253,6 @@ def test_a_pool_of_impossible_size_is_rejected(num_blocks: Any, hash_block_size:
         impl.BlockPool(num_blocks, enable_caching=True, hash_block_size=hash_block_size)
 
 
-def test_events_are_rejected_as_not_implemented() -> None:
-    with pytest.raises(impl.RejectedNotImplemented, match="KV events come with the hybrid part"):
-        impl.BlockPool(4, True, 4, True)
-
-
 @pytest.mark.parametrize(
     ("axis", "value"),
     [
