@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from attrs import evolve, frozen
 
 from kvwitness.checking import NO_PROFILE, Part, parts_of
+from kvwitness.model.events import TAKE_EVENTS
 from kvwitness.model.profile import PROFILES
 from kvwitness.ports.resolve import PortError, resolve
 from kvwitness.properties.mixes import mixes_not_offered
@@ -33,6 +34,7 @@ class Aim:
         labels: The kinds and mixes that are run.
         not_offered: The kinds and mixes that were asked for and that it does not have, with the reason.
         remark: Why this profile, where the port does not say its version; "" otherwise.
+        hearing: The oracles that judge KV events.
     """
 
     port: str
@@ -42,6 +44,7 @@ class Aim:
     labels: tuple[str, ...]
     not_offered: dict[str, str]
     remark: str = ""
+    hearing: tuple[str, ...] = ()
 
     @property
     def missing_calls(self) -> tuple[str, ...]:
@@ -60,11 +63,23 @@ def judges_at(level: str) -> tuple[str, ...]:
     return {"L0": ORACLES[:2], "L1": ORACLES[:3]}.get(level, ORACLES)
 
 
-def aim_at(port: str, *, labels: Sequence[str] = LABELS, profile: str | None = None, level: str | None = None) -> Aim:
+def judges_of(aim: Aim) -> tuple[str, ...]:
+    """The oracles that judge up to an aim's level, those of KV events included if they were asked for."""
+    return (*judges_at(aim.level), *aim.hearing)
+
+
+def aim_at(
+    port: str,
+    *,
+    labels: Sequence[str] = LABELS,
+    profile: str | None = None,
+    level: str | None = None,
+    hearing: tuple[str, ...] = (),
+) -> Aim:
     """What a port is held to: its own profile and its strongest level, unless others are named.
 
     Raises:
-        PortError: There is no such port, or it claims a profile that there is not.
+        PortError: There is no such port, it claims a profile that there is not, or it tells no KV events that are to be judged.
         ReleaseError: It is a release that cannot be loaded.
     """
     make_port = resolve(port)
@@ -73,13 +88,15 @@ def aim_at(port: str, *, labels: Sequence[str] = LABELS, profile: str | None = N
     if chosen not in (*PROFILES, NO_PROFILE.name):
         known = ", ".join((*PROFILES, NO_PROFILE.name))
         raise PortError(f"got the profile {chosen!r} from the port {port!r}; allowed is {known}; name one with --profile")
+    if hearing and TAKE_EVENTS.name not in told.calls:
+        raise PortError(f"got the port {port!r}, which does not answer take_events; allowed is one that tells KV events; leave --events out")
     strongest = min("L2" if chosen == NO_PROFILE.name else "L3", told.level)
     missing = dict(line.split(": ", 1) for line in told.missing if ": " in line)
     missing = mixes_not_offered(missing) | missing
     not_offered = {label: missing[label] for label in labels if label in missing}
     offered = tuple(label for label in labels if label not in not_offered)
     remark = "" if profile else release_remark(port)
-    return Aim(port, told, chosen, min(level or strongest, strongest), offered, not_offered, remark)
+    return Aim(port, told, chosen, min(level or strongest, strongest), offered, not_offered, remark, hearing)
 
 
 def release_profile(port: str, told: Capabilities) -> str:
@@ -91,7 +108,7 @@ def release_profile(port: str, told: Capabilities) -> str:
         return told.profile
     from kvwitness.vllm.likeness import profile_of
 
-    return profile_of(port)
+    return profile_of(port.removeprefix("engine:"))
 
 
 def release_remark(port: str) -> str:
@@ -100,19 +117,19 @@ def release_remark(port: str) -> str:
         return ""
     from kvwitness.vllm.likeness import remark_of
 
-    return remark_of(port)
+    return remark_of(port.removeprefix("engine:"))
 
 
 def is_release(port: str) -> bool:
     """Whether a port's name means vLLM, installed, released or checked out."""
-    return port == "vllm" or port.startswith(("vllm==", "vllm:"))
+    return port == "vllm" or port.startswith(("vllm==", "vllm:", "engine:vllm"))
 
 
 def parts_for(aim: Aim, *, seed: int, seconds: float, operations: int, jobs: int) -> list[Part]:
     """The parts of the campaigns of an aim; seconds and operations are those of all kinds together and of each kind."""
     parts = parts_of(aim.port, aim.labels, (aim.profile,), seed=seed, seconds=seconds, operations=operations, jobs=jobs)
     reference, refined = REFERENCE if aim.port != REFERENCE else "", "L2" if aim.level == "L2" else "L3"
-    return [evolve(part, oracles=judges_at(aim.level), level=refined, reference=reference) for part in parts]
+    return [evolve(part, oracles=judges_of(aim), level=refined, reference=reference) for part in parts]
 
 
-__all__ = ["LEVELS", "Aim", "aim_at", "judges_at", "parts_for"]
+__all__ = ["LEVELS", "Aim", "aim_at", "judges_at", "judges_of", "parts_for"]

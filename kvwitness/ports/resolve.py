@@ -21,6 +21,7 @@ FORMS = {
     "vllm": "the managers of the installed vLLM",
     "vllm==X": "those of a release, whose sources are fetched once",
     "vllm:PATH": "those of a checkout or fork",
+    "engine:vllm==X": "as vllm==X, with the release's allocate_slots beside the calls, which must come to the same state",
 }
 """Every form that a port's name can have, with what it stands for."""
 
@@ -55,6 +56,8 @@ def resolve(name: str) -> MakePort:
         return _mutant(rest)
     if name == "vllm" or name.startswith(("vllm==", "vllm:")):
         return _own("kvwitness.vllm.opening", "make_vllm", name)(name)  # type: ignore[no-any-return]
+    if form == "engine" and rest.startswith("vllm"):
+        return _own("kvwitness.vllm.opening", "make_engine", name)(name)  # type: ignore[no-any-return]
     module, _, class_name = rest.partition(":")
     if form == "py" and module and class_name:
         return _guarded(_class(module, class_name, name), name)

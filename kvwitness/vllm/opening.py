@@ -5,6 +5,7 @@ import functools
 from kvwitness.model.profile import Profile
 from kvwitness.properties.replay import MakePort
 from kvwitness.vllm.adapter import VllmPort
+from kvwitness.vllm.engine_port import EnginePort
 from kvwitness.vllm.loader import Release
 from kvwitness.vllm.sources import locate
 
@@ -36,4 +37,19 @@ def make_vllm(name: str) -> MakePort:
     return make
 
 
-__all__ = ["make_vllm", "open_release"]
+def make_engine(name: str) -> MakePort:
+    """What builds the port ``engine:vllm==X``: as ``vllm==X``, with the release's own manager beside its coordinator.
+
+    Raises:
+        PortError: There is no such path or release.
+        ReleaseError: It cannot be fetched, loaded or driven.
+    """
+    release = open_release(name.removeprefix("engine:"))
+
+    def make(profile: Profile) -> EnginePort:
+        return EnginePort(profile, release)
+
+    return make
+
+
+__all__ = ["make_engine", "make_vllm", "open_release"]

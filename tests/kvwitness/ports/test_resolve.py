@@ -78,7 +78,8 @@ def test_a_class_in_the_current_folder_is_found(module: str) -> None:
 @pytest.mark.parametrize("name", ["", "modell", "py", "py:", "py:a", "py:a:", "py::A", "mutant", "mutant:", "model:x:y", "cmd:./x"])
 def test_a_name_of_no_form_is_refused_with_the_forms(name: str) -> None:
     assert error_of(name) == (
-        f"got the port {name!r}; allowed is model, impl, py:module:Class, mutant:NAME, vllm, vllm==X, vllm:PATH; choose one of these forms"
+        f"got the port {name!r}; allowed is model, impl, py:module:Class, mutant:NAME, vllm, vllm==X, vllm:PATH, "
+        "engine:vllm==X; choose one of these forms"
     )
 
 
