@@ -21,6 +21,8 @@ SUBJECTS = (
     "protocol",
     "liveness",
     "judges",
+    "hybrid",
+    "events",
 )
 """The files of theorems, in order."""
 
@@ -49,8 +51,6 @@ def chosen_theorems(names: tuple[str, ...], kind: str = "") -> list[Theorem]:
 
 STRICT = "a strict run is a free run with more asked of it: what is proved of every legal order holds of it"
 
-MIXED = "every mix of kinds and sizes, by runs of the model and of our implementation under all oracles"
-
 NO_THEOREM = {
     "CALLER.EXTERNAL": (
         "which kinds a connector loads for is a list, and no arithmetic",
@@ -59,17 +59,6 @@ NO_THEOREM = {
     "CALLER.STRICT.ADMISSION": ("what a real planner does, not what managers need", STRICT),
     "CALLER.STRICT.PREEMPTION": ("what a real planner does, not what managers need", STRICT),
     "CALLER.STRICT.RUNNING-FIRST": ("what a real planner does, not what managers need", STRICT),
-    "HYBRID.ADOPT.KEPT": ("it speaks of the tables of any number of groups", MIXED),
-    "HYBRID.ESTIMATE": ("a sum over any number of groups of what is proved of each", MIXED),
-    "HYBRID.HIT": ("a search over the groups' own look-ups, each of which is proved", MIXED),
-    "HYBRID.HIT.DROP-ONCE": ("it speaks of any number of groups", MIXED),
-    "HYBRID.HIT.LONGEST": ("it speaks of any number of groups", MIXED),
-    "HYBRID.HIT.SOUND": ("it speaks of any number of groups", MIXED),
-    "HYBRID.PUBLISH": ("a choice among lengths that `sound` does not make", MIXED),
-    "LIVE.HIT.COVERED": (
-        "groups that are alike are searched together, so there is one length",
-        "two groups, all states of small pools, by closure",
-    ),
 }
 """The clauses that no theorem bears out, each with the reason, and with what holds all the same."""
 

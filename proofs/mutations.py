@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import frozen
 
-from kvwitness.model import books, contents, full, hits, legal, liveness, mamba, misuse, need, numbers, pool, request, table
+from kvwitness.model import books, contents, full, hits, hybrid, legal, liveness, mamba, misuse, need, numbers, pool, request, table
 from kvwitness.proofs import adequacy
 from kvwitness.proofs.engines import prove, refute
 from kvwitness.proofs.theorem import Theorem
@@ -27,6 +27,9 @@ RULES: tuple[Callable[..., Any], ...] = (
     need.num_skipped_blocks,
     need.reads,
     hits.serves_a_hit,
+    hits.hit_table,
+    hybrid.publishable,
+    hybrid.leaves_a_block,
     table.num_new_blocks,
     mamba.num_state_blocks,
     contents.running_state,

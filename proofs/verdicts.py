@@ -2,7 +2,7 @@
 
 import time
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kvwitness.model.profile import SOUND, Profile
 from kvwitness.proofs.engines import prove, refute
@@ -24,6 +24,7 @@ class Verdict:
         scenario: The same as a run, where one corresponds to it.
         engine: What decided it.
         seconds: How long it took.
+        unshown: The hypotheses that the proof uses and that no example shows to be needed; None if none was looked for.
     """
 
     theorem: Theorem
@@ -33,6 +34,7 @@ class Verdict:
     scenario: Scenario | None = None
     engine: str = "prove"
     seconds: float = 0.0
+    unshown: tuple[str, ...] | None = None
 
     @property
     def words(self) -> str:
@@ -43,14 +45,16 @@ class Verdict:
 
 
 def judged(theorem: Theorem, profile: Profile = SOUND, *, quick: bool = False) -> Verdict:
-    """Decide a theorem under a profile's rules; quick leaves the wrong variants alone."""
+    """Decide a theorem under a profile's rules; quick leaves the wrong variants alone, and does not ask which hypotheses are needed."""
     started = time.perf_counter()
     found = _departure(theorem, profile) or _proof(theorem, profile)
     if found.status == "proved" and not quick:
         spared = unrefuted(theorem)
         if spared:
             found = Verdict(theorem, "unknown", f"no counterexample to the wrong variant: {spared[0].words}", engine="refute")
-    return Verdict(theorem, found.status, found.because, found.example, found.scenario, found.engine, time.perf_counter() - started)
+        else:
+            found = evolve(found, unshown=not_shown_needed(theorem))
+    return evolve(found, seconds=time.perf_counter() - started)
 
 
 def unrefuted(theorem: Theorem) -> list[Wrong]:
@@ -104,4 +108,9 @@ def shown_needed(theorem: Theorem) -> dict[str, bool]:
     return {name: refute.counterexample(theorem, without=name) is not None for name in names}
 
 
-__all__ = ["STATUSES", "Verdict", "example_of", "judged", "shown_needed", "unrefuted"]
+def not_shown_needed(theorem: Theorem) -> tuple[str, ...]:
+    """The hypotheses without such a counterexample: the proof uses them, and may do without."""
+    return tuple(name for name, shown in shown_needed(theorem).items() if not shown)
+
+
+__all__ = ["STATUSES", "Verdict", "example_of", "judged", "not_shown_needed", "shown_needed", "unrefuted"]

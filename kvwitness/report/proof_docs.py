@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from kvwitness.proofs.catalogue import NO_THEOREM, SUBJECTS, all_theorems
 from kvwitness.proofs.engines.prove import stated
 from kvwitness.proofs.theorem import NO_BOUND, Theorem
+from kvwitness.proofs.verdicts import not_shown_needed
 from kvwitness.report.clause_docs import all_clauses
 
 INTRODUCTION = """\
@@ -24,6 +25,8 @@ are known by their order.
 
 A theorem counts as proved if its witness satisfies the hypotheses (evaluated, not solved), the hypotheses do not contradict each
 other, every goal is proved, every hypothesis is used, and each wrong variant is refuted by small numbers that Python evaluates.
+Each hypothesis is needed as well: without it small numbers break a goal. Where none were found it says "needed: not shown": the
+proof uses it, and might do without.
 """
 
 TITLES = {
@@ -42,6 +45,8 @@ TITLES = {
     "protocol": "The caller's order of calls",
     "liveness": "What is owed",
     "judges": "What judges go by",
+    "hybrid": "Mixed groups",
+    "events": "KV events",
 }
 
 
@@ -75,6 +80,9 @@ def section(theorem: Theorem) -> Iterator[str]:
     yield f"- {bound_of(theorem)}"
     statement = stated(theorem)
     yield f"- assumes: {'; '.join(statement.hypotheses) or 'nothing'}"
+    unshown = not_shown_needed(theorem)
+    if unshown:
+        yield f"- needed: not shown: {'; '.join(unshown)}"
     yield f"- follows: {'; '.join(statement.goals)}"
     yield f"- refuted if: {'; '.join(wrong.words for wrong in theorem.wrong)}"
 

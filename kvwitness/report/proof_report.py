@@ -18,13 +18,27 @@ def as_text(verdicts: Sequence[Verdict], files: Files, *, profile: str, seconds:
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     counts = Counter(verdict.status for verdict in verdicts)
     told = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
-    lines += ["", f"{len(verdicts)} theorems under {profile} in {seconds:.1f} s: {told}"]
+    lines += ["", f"{len(verdicts)} theorems under {profile} in {seconds:.1f} s: {told}", *_needed(verdicts)]
     return "\n".join([*lines, *(line for verdict in verdicts if verdict.status != "proved" for line in _failure(verdict, files))])
 
 
 def _row(verdict: Verdict) -> tuple[str, ...]:
     shown = ", ".join(verdict.theorem.clauses[:2]) + (f" +{len(verdict.theorem.clauses) - 2}" if len(verdict.theorem.clauses) > 2 else "")  # noqa: PLR2004 - as many as are shown
     return verdict.theorem.id, shown, verdict.words.partition(":")[0], verdict.engine, f"{verdict.seconds:.2f} s"
+
+
+def _needed(verdicts: Sequence[Verdict]) -> list[str]:
+    """The hypotheses that proofs use and that no example shows to be needed."""
+    looked = [verdict for verdict in verdicts if verdict.unshown is not None]
+    unshown = [(verdict.theorem.id, name) for verdict in looked for name in verdict.unshown or ()]
+    if not looked:
+        return []
+    if not unshown:
+        return ["each hypothesis is needed: without it there is a counterexample"]
+    return [
+        "each hypothesis is needed, by a counterexample without it, but for:",
+        *(f"  {name}: needed: not shown: {what}" for name, what in unshown),
+    ]
 
 
 def _failure(verdict: Verdict, files: Files) -> list[str]:
@@ -61,6 +75,7 @@ def _datum(verdict: Verdict, files: Files) -> dict[str, Any]:
         "engine": verdict.engine,
         "seconds": round(verdict.seconds, 3),
         "because": verdict.because,
+        "needed_not_shown": None if verdict.unshown is None else [*verdict.unshown],
         "example": {name: _plain(value) for name, value in verdict.example.values.items()} if verdict.example else None,
         "trace": str(file) if file else None,
     }

@@ -22,6 +22,7 @@ REFUTED = (
     "sliding-hit-with-draft-is-longest",
     "idle-reset-succeeds",
     "a-hit-was-computed-before",
+    "every-hit-is-held-before-a-block-is-taken",
 )
 
 
@@ -34,6 +35,7 @@ def test_a_theorem_by_its_id_is_proved(capsys: Capture) -> None:
     assert "proved, unbounded" in captured.out
     assert "2 theorems under sound" in captured.out
     assert "kvwitness: 2/2" in captured.err
+    assert captured.out.endswith("each hypothesis is needed: without it there is a counterexample\n")
 
 
 @pytest.mark.slow
@@ -83,6 +85,14 @@ def test_a_verdict_that_decides_nothing_is_told_with_its_reason() -> None:
 
     assert "1 theorems under sound in 1.0 s: 1 unknown" in text
     assert text.endswith("  unknown: because of the weather")
+
+
+def test_a_hypothesis_that_may_be_done_without_is_told() -> None:
+    verdict = Verdict(all_theorems()[0], "proved", unshown=("it is Monday",))
+
+    assert proof_report.as_text([verdict], {}, profile="sound", seconds=1.0).endswith(
+        f"  {all_theorems()[0].id}: needed: not shown: it is Monday"
+    )
 
 
 def scenario(clause: str, *operations: Start | Grow) -> Verdict:
