@@ -2,16 +2,18 @@
 
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
 from attrs import fields
 
 from kvwitness.model.calls import Blocks, Observation
 from kvwitness.properties.operations import NAMES, Operation, Raw
+from kvwitness.properties.planning import PLANNER_NAMES, PlannerOperation
 from kvwitness.properties.view import View
 from kvwitness.properties.violation import Violation
 from kvwitness.reading import one_line
 
-WORDS: dict[type[Operation], str] = {kind: word for word, kind in NAMES.items()}
+WORDS: dict[type[Any], str] = {kind: word for word, kind in (NAMES | PLANNER_NAMES).items()}
 
 
 def numbered(steps: Sequence[str]) -> list[str]:
@@ -26,7 +28,7 @@ def told(view: View) -> str:
     return " · ".join(parts)
 
 
-def asked(operation: Operation) -> str:
+def asked(operation: Operation | PlannerOperation) -> str:
     """An operation in words, what is at its default left out."""
     if isinstance(operation, Raw):
         return f"call {operation.name}({', '.join(map(_argument, operation.arguments))})"
@@ -38,10 +40,14 @@ def asked(operation: Operation) -> str:
         elif isinstance(value, tuple):
             words.append(_strip(value))
         elif isinstance(value, dict):
-            words += [f"{name} yields {_strip(tokens)}" for name, tokens in value.items()]
+            words += [f"{name} {_yields(told)}" for name, told in value.items()]
         elif value != attribute.default:
             words.append(attribute.name if value is True else f"{attribute.name} {value}")
     return " ".join(words)
+
+
+def _yields(told: tuple[int, ...] | int) -> str:
+    return f"with {told} drafts" if isinstance(told, int) else f"yields {_strip(told)}"
 
 
 def _argument(value: object) -> str:

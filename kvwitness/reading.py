@@ -166,6 +166,13 @@ def counts_by_name(value: object, place: Place) -> dict[str, tuple[int, ...]]:
     return {name(key, place): counts(member, place.at(key)) for key, member in value.items()}
 
 
+def count_by_name(value: object, place: Place) -> dict[str, int]:
+    """An object that maps requests to integers of 0 or more."""
+    if not isinstance(value, dict):
+        place.refuse(shown(value), "an object", "write {…}")
+    return {name(key, place): count(member, place.at(key)) for key, member in value.items()}
+
+
 def choice(allowed: Sequence[str], remedy: str = "choose one of them") -> Callable[[object, Place], str]:
     """A reader of one of the allowed texts."""
 

@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 
 from kvwitness import simpler
 from kvwitness.properties.operations import Execute, Operation, Raw
+from kvwitness.properties.planning import Plan
 from kvwitness.properties.port import NotOffered
 from kvwitness.properties.replay import MakePort, Replayed, Setting, replay
 from kvwitness.properties.violation import Violation
@@ -110,9 +111,7 @@ def shrink_by(
 class _Search:
     """The smallest run so far, and what was tried."""
 
-    def __init__(
-        self, trial: Trial, setting: Setting, clause: str, most_replays: int, progress: Progress, also: Also | None
-    ) -> None:
+    def __init__(self, trial: Trial, setting: Setting, clause: str, most_replays: int, progress: Progress, also: Also | None) -> None:
         self.setting = setting
         self.operations: tuple[Operation, ...] = ()
         self.violation: Violation | None = None
@@ -141,7 +140,7 @@ class _Search:
 
     def _is_new(self, setting: Setting, operations: tuple[Operation, ...]) -> bool:
         """Whether the candidate was not tried before; from now on it was."""
-        candidate = (setting.config, setting.strict, repr(operations))
+        candidate = (setting, repr(operations))
         if candidate in self._tried:
             return False
         self._tried.add(candidate)
@@ -207,6 +206,7 @@ class _Search:
         if setting.config.depth > 1:
             config = evolve(setting.config, depth=1)
             helped |= self.accepts(evolve(self.setting, config=config), simpler.synchronous(self.operations))
+        helped |= any([self.accepts(plainer, self.operations) for plainer in simpler.plainer_settings(self.setting)])
         return _all_made(partial(self._turn, knob) for knob in simpler.KNOBS) or helped
 
     def _turn(self, knob: str) -> bool:
@@ -261,6 +261,8 @@ def _renamed(operation: Any, names: dict[str, str]) -> Operation:
         return Raw(operation.name, tuple(names.get(each, each) if isinstance(each, str) else each for each in operation.arguments))
     if isinstance(operation, Execute):
         return Execute({names[name]: tokens for name, tokens in sorted(operation.outputs.items()) if name in names})
+    if isinstance(operation, Plan):
+        return Plan({names[name]: drafts for name, drafts in sorted(operation.drafts.items()) if name in names})  # type: ignore[return-value]
     changed: Operation = evolve(operation, id=names[operation.id]) if hasattr(operation, "id") else operation
     return changed
 

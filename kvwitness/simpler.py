@@ -12,8 +12,13 @@ from attrs import evolve, fields_dict
 
 from kvwitness.model.kinds import Config, ConfigError, Kind
 from kvwitness.properties.operations import Close, Execute, Grow, Operation, Probe, Raw, Start
+from kvwitness.properties.planning import Plan, PlannerSetting, PlannerSettings, Submit
+from kvwitness.properties.replay import Setting
 
 Operations = tuple[Operation, ...]
+
+PROMPTED = Start | Probe | Submit
+"""The operations that bring tokens of a prompt."""
 
 MOST_FOR_PAIRS = 16
 """Operations up to which every pair is tried; above that only neighbours."""
@@ -69,7 +74,7 @@ def with_smaller_pool(operations: Operations, config: Config, place: int) -> Ite
         except ConfigError:
             continue
         yield pool, operations[:place] + operations[place + 1 :]
-        if isinstance(operation, Start) and len(operation.tokens) > blocks * block:
+        if isinstance(operation, Start | Submit) and len(operation.tokens) > blocks * block:
             shorter = evolve(operation, tokens=operation.tokens[: -blocks * block])
             yield pool, (*operations[:place], shorter, *operations[place + 1 :])
 
@@ -80,13 +85,13 @@ def with_simpler_tokens(operations: Operations) -> Iterator[Operations]:
     for token in used:
         for other in smaller(token):
             yield tuple(_retold(operation, token, other) for operation in operations)
-    longest = max((len(operation.tokens) for operation in operations if isinstance(operation, Start | Probe)), default=0)
+    longest = max((len(operation.tokens) for operation in operations if isinstance(operation, PROMPTED)), default=0)
     for rest in smaller(longest, 1):
         yield tuple(_cut(operation, longest - rest) for operation in operations)
 
 
 def _token_lists(operation: Operation) -> list[tuple[int, ...]]:
-    if isinstance(operation, Start | Probe):
+    if isinstance(operation, PROMPTED):
         return [operation.tokens]
     return list(operation.outputs.values()) if isinstance(operation, Execute) else []
 
@@ -95,7 +100,7 @@ def _retold(operation: Operation, token: int, other: int) -> Operation:
     def told(tokens: Sequence[int]) -> tuple[int, ...]:
         return tuple(other if each == token else each for each in tokens)
 
-    if isinstance(operation, Start | Probe):
+    if isinstance(operation, PROMPTED):
         return evolve(operation, tokens=told(operation.tokens))
     if isinstance(operation, Execute) and operation.outputs:
         return evolve(operation, outputs={name: told(tokens) for name, tokens in operation.outputs.items()})
@@ -104,7 +109,7 @@ def _retold(operation: Operation, token: int, other: int) -> Operation:
 
 def _cut(operation: Operation, tokens: int) -> Operation:
     """The operation with that many leading tokens of its prompt left out, but for the last."""
-    if isinstance(operation, Start | Probe) and operation.tokens:
+    if isinstance(operation, PROMPTED) and operation.tokens:
         return evolve(operation, tokens=operation.tokens[min(tokens, len(operation.tokens) - 1) :])
     return operation
 
@@ -139,6 +144,8 @@ def simpler_operations(operation: Any) -> Iterator[Operation]:
             yield evolve(operation, drafts=drafts, new=operation.new - operation.drafts + drafts)
     if isinstance(operation, Execute):
         yield from (Execute(outputs) for outputs in _simpler_outputs(operation.outputs))
+    if isinstance(operation, Plan):
+        yield from (Plan(drafts) for drafts in _fewer_drafts(operation.drafts))  # type: ignore[misc]
 
 
 def _simpler_values(operation: Operation, name: str, value: Any) -> Iterator[Any]:
@@ -146,7 +153,7 @@ def _simpler_values(operation: Operation, name: str, value: Any) -> Iterator[Any
     if isinstance(value, bool):
         yield from [False] if value else []
     elif isinstance(value, int):
-        least = name == "encoder" or (name == "new" and isinstance(operation, Grow))
+        least = name in ("encoder", "most") or (name == "new" and isinstance(operation, Grow))
         yield from smaller(value, int(least))
     elif isinstance(value, tuple):
         yield from simpler_tokens(value)
@@ -160,6 +167,15 @@ def simpler_tokens(tokens: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
             yield (*tokens[:place], 0, *tokens[place + 1 :])
 
 
+def _fewer_drafts(drafts: dict[str, int]) -> Iterator[dict[str, int]]:
+    """Drafts for fewer requests, then fewer of them."""
+    if drafts:
+        yield {}
+    for name, count in drafts.items():
+        yield {other: kept for other, kept in drafts.items() if other != name}
+        yield from ({**drafts, name: fewer} for fewer in smaller(count, 1))
+
+
 def _simpler_outputs(outputs: dict[str, tuple[int, ...]]) -> Iterator[dict[str, tuple[int, ...]]]:
     if outputs:
         yield {}
@@ -171,6 +187,18 @@ def _simpler_outputs(outputs: dict[str, tuple[int, ...]]) -> Iterator[dict[str, 
 def synchronous(operations: Operations) -> Operations:
     """The operations with each step executed as soon as it is planned; the executions left over are skipped when it runs."""
     return tuple(Execute() if isinstance(operation, Close) else operation for operation in operations)
+
+
+def plainer_settings(setting: Setting) -> Iterator[Setting]:
+    """The setting with one thing about its planner as it usually is, if it has one."""
+    if not isinstance(setting, PlannerSetting):
+        return
+    usual, planner = PlannerSettings(), setting.planner
+    for name in fields_dict(PlannerSettings):
+        if getattr(planner, name) != getattr(usual, name):
+            yield evolve(setting, planner=evolve(planner, **{name: getattr(usual, name)}))
+    for budget in smaller(planner.budget, 1):
+        yield evolve(setting, planner=evolve(planner, budget=budget))
 
 
 KNOBS = ("groups", "draft_model", "depth", "dcp", "pcp", "alignment", "drafts", "blocks", "block_size", "window", "chunk", "sink_tokens")

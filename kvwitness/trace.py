@@ -17,7 +17,8 @@ The schema ``schemas/trace-1.json`` says the same for other languages.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from kvwitness.model.clauses import REGISTRY
 from kvwitness.model.kinds import KIND_NAMES, MAMBA_MODES, Config, ConfigError, Kind
 from kvwitness.model.profile import PROFILES
 from kvwitness.properties.operations import NAMES, Arguments, Operation
+from kvwitness.properties.planning import PLANNER_NAMES, POLICIES, PlannerSetting, PlannerSettings, Policy
 from kvwitness.properties.replay import Setting
 from kvwitness.properties.violation import Violation
 from kvwitness.reading import Place, TraceError
@@ -101,6 +103,7 @@ class Trace:
         steps: What is done.
         strict: Whether the caller does only what a real planner does.
         origin: Where it comes from, if that is known.
+        planner: How the planner is set, if the steps are what happens to a real one.
     """
 
     profile: str
@@ -108,6 +111,7 @@ class Trace:
     steps: tuple[Step, ...]
     strict: bool = True
     origin: Origin | None = None
+    planner: PlannerSettings | None = None
 
     @property
     def operations(self) -> tuple[Operation, ...]:
@@ -125,12 +129,15 @@ def failure_trace(setting: Setting, operations: Sequence[Operation], violation: 
     *before, last = operations
     expect = Expectation(violation.clause, violation.because, violation.oracle)
     steps = (*map(Step, before), Step(last, expect))
-    return Trace(setting.profile.name, setting.config, steps, setting.strict, origin)
+    planner = setting.planner if isinstance(setting, PlannerSetting) else None
+    return Trace(setting.profile.name, setting.config, steps, setting.strict, origin, planner)
 
 
 def to_text(trace: Trace) -> str:
     """The file's text; equal traces have equal texts."""
     members: dict[str, Any] = {"kvwitness": VERSION, "profile": trace.profile, "config": _written_config(trace.config)}
+    if trace.planner is not None:
+        members["planner"] = _written(trace.planner)
     if not trace.strict:
         members["strict"] = False
     if trace.origin is not None:
@@ -164,7 +171,7 @@ def _written_config(config: Config) -> dict[str, Any]:
 
 
 def _written_step(step: Step) -> dict[str, Any]:
-    named = {kind: word for word, kind in NAMES.items()}
+    named = {kind: word for word, kind in (NAMES | PLANNER_NAMES).items()}
     members = {"op": named[type(step.operation)], **_written(step.operation)}
     return members if step.expect is None else {**members, "expect": _written(step.expect)}
 
@@ -197,6 +204,7 @@ OPERATION_FIELDS: dict[Any, Reader] = {
     bool: reading.flag,
     tuple[int, ...]: reading.counts,
     dict[str, tuple[int, ...]]: reading.counts_by_name,
+    dict[str, int]: reading.count_by_name,
     Arguments: reading.plain_values,
 }
 
@@ -217,11 +225,13 @@ def _trace(value: object, place: Place) -> Trace:
     if isinstance(value, dict) and value.get("kvwitness", VERSION) != VERSION:
         got = reading.shown(value["kvwitness"])
         place.at("kvwitness").refuse(f"version {got}", f"{VERSION}", "use a kvwitness that reads that version")
+    words = PLANNER_NAMES if isinstance(value, dict) and "planner" in value else NAMES
     readers: dict[str, Reader] = {
         "kvwitness": reading.integer,
         "profile": reading.choice(tuple(PROFILES)),
         "config": _config,
-        "steps": _steps,
+        "planner": _planner,
+        "steps": partial(_steps, words),
         "strict": reading.flag,
         "origin": _origin,
     }
@@ -235,6 +245,15 @@ def _config(value: object, place: Place) -> Config:
     members = _read_members(value, place, required, readers)
     try:
         return Config(**members)
+    except ConfigError as error:
+        raise TraceError(reading.one_line(f"{place.file}: {place.path}: {error}")) from error
+
+
+def _planner(value: object, place: Place) -> PlannerSettings:
+    required, readers = _fields_of(PlannerSettings, {int: reading.count, bool: reading.flag, Policy: reading.choice(POLICIES)})
+    members = _read_members(value, place, required, readers)
+    try:
+        return PlannerSettings(**members)
     except ConfigError as error:
         raise TraceError(reading.one_line(f"{place.file}: {place.path}: {error}")) from error
 
@@ -267,19 +286,19 @@ def _clause(value: object, place: Place) -> str:
     return reading.text(value, place)
 
 
-def _steps(value: object, place: Place) -> tuple[Step, ...]:
-    steps = tuple(_step(item, there) for item, there in reading.items_of(value, place))
+def _steps(words: Mapping[str, Any], value: object, place: Place) -> tuple[Step, ...]:
+    steps = tuple(_step(words, item, there) for item, there in reading.items_of(value, place))
     expecting = [number for number, step in enumerate(steps) if step.expect]
     if len(expecting) > 1:
         place.at(expecting[1]).at("expect").refuse("a second expectation", "one in a file", "keep the one on the step that breaks")
     return steps
 
 
-def _step(value: object, place: Place) -> Step:
+def _step(words: Mapping[str, Any], value: object, place: Place) -> Step:
     members = dict(value) if isinstance(value, dict) else {}
     if "op" not in members:
         reading.members_of(value, place, ("op",), tuple(members))
-    kind = NAMES[reading.choice(tuple(NAMES))(members.pop("op"), place.at("op"))]
+    kind = words[reading.choice(tuple(words))(members.pop("op"), place.at("op"))]
     expect = _expectation(members.pop("expect"), place.at("expect")) if "expect" in members else None
     required, readers = _fields_of(kind, OPERATION_FIELDS)
     read = _read_members(members, place, required, readers)

@@ -22,10 +22,13 @@ DEFAULT_SECONDS = 30.0
 @click.argument("port")
 @kind_option
 @click.option("--groups", is_flag=True, help="Mixed groups on one pool instead of groups of one kind; with --kind those that have it.")
+@click.option("--planner", is_flag=True, help="Drive a release's own planner instead of its managers.")
 @click.option("--level", type=click.Choice(LEVELS), help="The strongest level that is judged; the port's strongest if left out.")
 @click.option("--profile", type=click.Choice([*PROFILES, "none"]), help="The rules it is compared with; its own if left out.")
 @campaign_options(DEFAULT_SECONDS)
-def conform(port: str, kind: str | None, groups: bool, level: str | None, profile: str | None, effort: Effort, output: Output) -> int:
+def conform(
+    port: str, kind: str | None, groups: bool, planner: bool, level: str | None, profile: str | None, effort: Effort, output: Output
+) -> int:
     """Hold PORT to the specification: safety, liveness, exact counts, and identity with its profile.
 
     A release of vLLM is compared with its own profile.
@@ -33,6 +36,10 @@ def conform(port: str, kind: str | None, groups: bool, level: str | None, profil
     Known errata are counted apart; a new finding is made small, explained and written to a file.
     Exits with 0 where there is no new finding, with 1 where there is one, with 3 where the port cannot be loaded.
     """
+    if planner:
+        from kvwitness.cli.conform_planner import conform_planner, planner_labels
+
+        return conform_planner(port, planner_labels(kind, kinds_called(kind, groups=groups)), effort, output)
     aim = aim_at(port, labels=kinds_called(kind, groups=groups), profile=profile, level=level)
     parts = parts_for(aim, seed=effort.seed, seconds=effort.seconds, operations=effort.steps, jobs=effort.jobs)
     started = time.monotonic()

@@ -10,10 +10,10 @@ from attrs import frozen
 from kvwitness import explain, trace
 from kvwitness.cli.errors import FAILED, HELD
 from kvwitness.model.caller import Illegal
-from kvwitness.model.profile import PROFILES
+from kvwitness.model.profile import PROFILES, Profile
 from kvwitness.ports.resolve import FORMS, resolve
 from kvwitness.properties import replay as runs
-from kvwitness.properties.run import ORACLES
+from kvwitness.properties.run import ALL_ORACLES, HEARING, ORACLES
 from kvwitness.properties.view import View
 from kvwitness.properties.violation import Violation
 from kvwitness.reading import TraceError, one_line
@@ -95,8 +95,8 @@ def judged_by(level: str) -> tuple[str, tuple[str, ...]]:
 def _chosen_oracles(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:
     names = tuple(value.split(",")) if value is not None else ()
     for name in names:
-        if name not in ORACLES:
-            raise click.BadParameter(f"got {name!r}; allowed is {', '.join(ORACLES)}; separate several by commas")
+        if name not in ALL_ORACLES:
+            raise click.BadParameter(f"got {name!r}; allowed is {', '.join(ALL_ORACLES)}; separate several by commas")
     return names
 
 
@@ -104,7 +104,7 @@ def _chosen_oracles(_context: click.Context, _option: click.Parameter, value: st
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--port", "port", default="impl", show_default=True, metavar="PORT", help="What the trace is carried out on.")
 @click.option("--profile", type=click.Choice(list(PROFILES)), help="The rules in force, instead of the file's.")
-@click.option("--oracles", callback=_chosen_oracles, metavar="NAMES", help=f"Who judges: {','.join(ORACLES)}; all if left out.")
+@click.option("--oracles", callback=_chosen_oracles, metavar="NAMES", help=f"Who judges: {','.join(ORACLES)} if left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def replay(file: Path, port: str, profile: str | None, oracles: tuple[str, ...], as_json: bool) -> int:
     """Replay the trace FILE on a port.
@@ -114,13 +114,25 @@ def replay(file: Path, port: str, profile: str | None, oracles: tuple[str, ...],
     Exits with 1 where a clause breaks, whether or not the file expects it, and with 0 where none does.
     """
     wanted = trace.read(file)
-    rules, make_port = PROFILES[profile or wanted.profile], resolve(port)
-    level, judges = judged_by(make_port(rules).hello().level)
-    setting = runs.Setting(wanted.config, rules, wanted.strict, level, oracles or judges)
-    done = replayed(make_port, setting, wanted, str(file))
+    rules = PROFILES[profile or wanted.profile]
+    if wanted.planner is not None:
+        from kvwitness.cli.replay_planner import replayed_on_planner
+
+        done = replayed_on_planner(port, rules, wanted, str(file), oracles)
+    else:
+        done = _on_port(port, rules, wanted, str(file), oracles)
     command = explain.replay_command(str(file), port, profile=profile or "", oracles=oracles)
     click.echo(json.dumps(_as_json(done, command), ensure_ascii=False) if as_json else _as_text(done, command))
     return HELD if done.violation is None else FAILED
+
+
+def _on_port(port: str, rules: Profile, wanted: Trace, file: str, oracles: tuple[str, ...]) -> Replay:
+    """Carry out a trace of our caller's operations."""
+    make_port = resolve(port)
+    level, judges = judged_by(make_port(rules).hello().level)
+    # What only somebody who listens to KV events can see again needs somebody who listens.
+    judges += tuple(name for name in HEARING if wanted.expected and wanted.expected[1].oracle == name)
+    return replayed(make_port, runs.Setting(wanted.config, rules, wanted.strict, level, oracles or judges), wanted, file)
 
 
 def _as_text(done: Replay, command: str) -> str:
