@@ -13,7 +13,7 @@ from kvwitness.campaign import Tally, campaign
 from kvwitness.model.profile import PROFILES, SOUND, Profile
 from kvwitness.ports.resolve import resolve
 from kvwitness.properties.run import ORACLES
-from kvwitness.properties.situations import not_offered
+from kvwitness.properties.situations import reason_against
 
 ENOUGH_FINDINGS = 3
 """New findings after which a part stops: they are for reading, not for counting."""
@@ -86,8 +86,8 @@ def run_part(part: Part) -> Tally:
 def parts_of(
     port: str, labels: Sequence[str], profiles: Sequence[str], *, seed: int, seconds: float, operations: int, jobs: int
 ) -> list[Part]:
-    """Every kind that a profile offers under every profile, each shared out among all processes."""
-    pairs = [(label, profile) for profile in profiles for label in labels if label not in not_offered(profile_called(profile))]
+    """Every kind or mix that a profile offers under every profile, each shared out among all processes."""
+    pairs = [(label, profile) for profile in profiles for label in labels if not reason_against(profile_called(profile), label)]
     return [
         Part(port, label, profile, seed, first, jobs, seconds / len(pairs) if seconds else 0.0, -(-operations // jobs))
         for label, profile in pairs

@@ -104,22 +104,24 @@ class Contents:
         """What all groups do in one step, phase by phase: nobody reads attention before everybody has written."""
         for states in self._states:
             yield from states.read_all(live, record, judged)
-        if self._token_groups:
-            for planned, worker, accepted in live:
-                yield from self._write(planned, worker, accepted, record)
-        if self._encoder_groups:
-            for planned, worker, _ in live:
-                yield from self._write_encoder(planned, worker, record)
+        yield from self._write_all(live, record)
         for states in self._states:
             yield from states.write_all(live, record)
-        for planned, worker, accepted in live:
-            if planned.request in judged:
-                if self._token_groups:
-                    yield from self._read(planned, worker, accepted, record)
-                if self._encoder_groups:
-                    yield from self._read_encoder(planned, worker, record)
+        yield from self._read_all([row for row in live if row[0].request in judged], record)
         for states in self._states:
             yield from states.keep_all(live, record)
+
+    def _write_all(self, live: list[Live], record: Record) -> Faults:
+        for planned, worker, accepted in live if self._token_groups else ():
+            yield from self._write(planned, worker, accepted, record)
+        for planned, worker, _ in live if self._encoder_groups else ():
+            yield from self._write_encoder(planned, worker, record)
+
+    def _read_all(self, live: list[Live], record: Record) -> Faults:
+        for planned, worker, accepted in live if self._token_groups else ():
+            yield from self._read(planned, worker, accepted, record)
+        for planned, worker, _ in live if self._encoder_groups else ():
+            yield from self._read_encoder(planned, worker, record)
 
     def _forget(self, name: str) -> None:
         """A freed request is forgotten once no planned step names it any more."""

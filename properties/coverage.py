@@ -43,8 +43,24 @@ def impossible(label: str) -> frozenset[str]:
         "full": {"null prefix"},
         "sink": {"null prefix"},
     }
+    if "+" in label:
+        return _impossible_together(label.split("+"))
     stateless = set() if label.startswith("mamba") else {"put off"}
     return frozenset(table.get(label, set()) | stateless)
+
+
+def _impossible_together(labels: list[str]) -> frozenset[str]:
+    """The situations that cannot come up where groups of these kinds are mixed."""
+    never = {"null prefix"} if set(labels) <= {"full", "sink", "cross", "mamba-none"} else set()
+    if any(label.startswith("mamba") or label == "cross" for label in labels):
+        never |= {"external, at once", "external, delayed"}
+    if "mamba-all" in labels:
+        never |= {"draft accepted", "draft rejected"}
+    if not {"mamba-all", "mamba-align"} & set(labels):
+        never |= {"put off"}
+    if {"cross", "mamba-none"} & set(labels):
+        never |= {"hit", "eviction", "duplicate copies", "put off", "preempted in plan"}
+    return frozenset(never)
 
 
 def count(view: View, config: Config, seen: "Counter[str]") -> None:

@@ -34,6 +34,11 @@ class Erratum:
     clauses: tuple[str, ...]
     values: tuple[object, ...] = ()
 
+    @property
+    def is_of_mixes(self) -> bool:
+        """Whether only mixed groups can show it."""
+        return all(axis.startswith("hybrid_") for axis in self.axes)
+
     def is_of(self, profile: Profile) -> bool:
         """Whether the profile has the rules that cause it."""
         rules = [(getattr(profile, axis), getattr(SOUND, axis)) for axis in self.axes]

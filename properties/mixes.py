@@ -34,6 +34,9 @@ MIXES = (
 )
 """The mixes of reports: every pair that models have, full attention in front or not, and some of three and four groups."""
 
+MOST_ATTEMPTS = 500
+"""Configurations that are drawn before a mix is given up."""
+
 ALIKE, CACHING, DRAFT_MODEL = 0.4, 0.97, 0.6
 """How often all groups have blocks of one size, how often caching is on, and how often drafts come from a draft model."""
 
@@ -60,13 +63,14 @@ def random_groups(rng: random.Random) -> Config:
 def random_mix(rng: random.Random, label: str) -> Config:
     """A configuration of one mix, whose groups differ in kind or sizes."""
     names = label.split("+")
-    while True:
+    for _ in range(MOST_ATTEMPTS):
         try:
             config = _drawn(rng, names)
         except ConfigError:
             continue
         if config.is_hybrid:
             return config
+    raise ConfigError(f"got groups {label} that do not fit together; allowed is {', '.join(MIXES)}; choose one of them")
 
 
 def _drawn(rng: random.Random, names: list[str]) -> Config:

@@ -18,6 +18,12 @@ def not_offered(profile: Profile) -> dict[str, str]:
     return {}
 
 
+def reason_against(profile: Profile, label: str) -> str:
+    """Why a profile has no use for a kind or for a mix with it, or "" if it has."""
+    missing = not_offered(profile)
+    return next((missing[part] for part in label.split("+") if part in missing), "")
+
+
 def kind_label(config: Config) -> str:
     """The label of a configuration's kind, or of its mixed kinds."""
     return config.label

@@ -10,7 +10,7 @@ from kvwitness.cli.errors import FAILED, HELD
 from kvwitness.cli.findings import explained, progress, write_findings
 from kvwitness.cli.options import Effort, Output, campaign_options, kind_option, kinds_called
 from kvwitness.model.profile import PROFILES
-from kvwitness.properties.situations import not_offered
+from kvwitness.properties.situations import reason_against
 from kvwitness.report import check_report
 
 DEFAULT_SECONDS = 12.0
@@ -19,19 +19,20 @@ DEFAULT_SECONDS = 12.0
 
 @click.command()
 @kind_option
+@click.option("--groups", is_flag=True, help="Mixed groups on one pool instead of groups of one kind; with --kind those that have it.")
 @click.option("--profile", type=click.Choice(list(PROFILES)), help="The rules in force; sound and then vllm-0.16 if left out.")
 @campaign_options(DEFAULT_SECONDS)
-def check(kind: str | None, profile: str | None, effort: Effort, output: Output) -> int:
-    """Check our own implementation: every kind, all oracles, the model in lock-step.
+def check(kind: str | None, groups: bool, profile: str | None, effort: Effort, output: Output) -> int:
+    """Check our own implementation: every kind or every mix of them, all oracles, the model in lock-step.
 
     Known errata of a profile are counted apart; a new finding is made small, explained and written to a file.
     Exits with 0 where there is no new finding, with 1 where there is one.
     """
-    labels, profiles = kinds_called(kind), (profile,) if profile else ("sound", "vllm-0.16")
+    labels, profiles = kinds_called(kind, groups=groups), (profile,) if profile else ("sound", "vllm-0.16")
     limits = {"seed": effort.seed, "seconds": effort.seconds, "operations": effort.steps, "jobs": effort.jobs}
     parts = parts_of("impl", labels, profiles, **limits)  # type: ignore[arg-type]
     if not parts:
-        reason = not_offered(PROFILES[profiles[0]])[labels[0]]
+        reason = reason_against(PROFILES[profiles[0]], labels[0])
         raise click.UsageError(f"got {labels[0]} under {profiles[0]}: {reason}; leave out one of the two")
     started = time.monotonic()
     tallies = run_parts(parts, effort.jobs, progress(len(parts), started))
