@@ -74,6 +74,7 @@ class Tally:
         seconds: Time it took, shrinking included.
         situations: How often each situation came up.
         not_offered: How many configurations the port could not be built for, by reason; they are not counted as runs.
+        told: KV events that were told and judged.
         findings: New findings.
         errata: How often each known erratum was met, by id, with the smallest run that shows it.
     """
@@ -86,6 +87,7 @@ class Tally:
     seconds: float = 0.0
     situations: "Counter[str]" = Factory(Counter)
     not_offered: "Counter[str]" = Factory(Counter)
+    told: int = 0
     findings: list[Finding] = Factory(list)
     errata: dict[str, tuple[int, Finding]] = Factory(dict)
 
@@ -97,6 +99,7 @@ class Tally:
         self.seconds += other.seconds
         self.situations.update(other.situations)
         self.not_offered.update(other.not_offered)
+        self.told += other.told
         self.findings.extend(other.findings)
         for name, (times, finding) in other.errata.items():
             self._note_erratum(name, times, finding)
@@ -269,6 +272,7 @@ def campaign(
         tally.runs += 1
         tally.operations += run.steps
         tally.calls += run.num_calls
+        tally.told += run.num_told
         if violation is not None:
             _take_note(make_port, setting, run, number, violation, tally, reference)
         tally.seconds = time.perf_counter() - started

@@ -89,7 +89,7 @@ def aim_at(
         known = ", ".join((*PROFILES, NO_PROFILE.name))
         raise PortError(f"got the profile {chosen!r} from the port {port!r}; allowed is {known}; name one with --profile")
     if hearing and TAKE_EVENTS.name not in told.calls:
-        raise PortError(f"got the port {port!r}, which does not answer take_events; allowed is one that tells KV events; leave --events out")
+        raise PortError(f"got the port {port!r} without take_events; allowed is one that tells KV events; leave --events out")
     strongest = min("L2" if chosen == NO_PROFILE.name else "L3", told.level)
     missing = dict(line.split(": ", 1) for line in told.missing if ": " in line)
     missing = mixes_not_offered(missing) | missing

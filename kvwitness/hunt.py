@@ -13,18 +13,16 @@ from multiprocessing import get_context
 from attrs import frozen
 
 from kvwitness.campaign import planned_operations, setting_of
-from kvwitness.model.kinds import Config
 from kvwitness.ports.mutant import mutant
-from kvwitness.properties.accounting import Accounting
-from kvwitness.properties.contents import Contents
 from kvwitness.properties.defects.catalogue import defect_named
 from kvwitness.properties.defects.defect import Defect
-from kvwitness.properties.liveness import Liveness
 from kvwitness.properties.operations import Operation
-from kvwitness.properties.refinement import Refinement
 from kvwitness.properties.replay import MakePort, Setting, replay
-from kvwitness.properties.run import ORACLES, Oracle, Run
+from kvwitness.properties.run import HEARING, ORACLES, Run, make_oracles
 from kvwitness.shrink import shrink
+
+HUNTERS = (*ORACLES[:-1], *HEARING[:1], *ORACLES[-1:])
+"""The oracles that hunt, in the order in which they judge."""
 
 
 @frozen
@@ -98,11 +96,11 @@ def hunt(defect: Defect, budget: Budget, kinds: Sequence[str] = ()) -> Hunted:
     first: Kill | None = None
     alone: dict[str, Kill] = {}
     runs, shrunk_steps = 0, None
-    while labels and len(alone) < len(ORACLES) and runs < (budget.runs_alone if first else budget.runs):
+    while labels and len(alone) < len(HUNTERS) and runs < (budget.runs_alone if first else budget.runs):
         label, number = labels[runs % len(labels)], runs // len(labels)
         runs += 1
-        setting, rng = setting_of(label, defect.profile, budget.seed, number, ORACLES)
-        run, kills = _watched(make_port, setting, rng, [name for name in ORACLES if name not in alone])
+        setting, rng = setting_of(label, defect.profile, budget.seed, number, HUNTERS)
+        run, kills = _watched(make_port, setting, rng, [name for name in HUNTERS if name not in alone])
         found = [Kill(oracle, clause, label, runs, step) for oracle, clause, step in kills]
         alone.update({kill.oracle: kill for kill in found})
         if first is None and found:
@@ -116,8 +114,9 @@ def _watched(make_port: MakePort, setting: Setting, rng: random.Random, oracles:
 
     The run ends where a call of the protocol is not accepted: whoever made it would have crashed.
     """
-    run = Run(make_port(setting.profile), setting.config, setting.profile, oracles=(), strict=setting.strict)
-    watching = {name: _oracle(name, run, setting.config) for name in oracles}
+    # Who judges events has the run drain them, for the others too.
+    run = Run(make_port(setting.profile), setting.config, setting.profile, oracles=HEARING[:1], strict=setting.strict)
+    watching = {oracle.name: oracle for oracle in make_oracles(run.config, run.profile, run.prefixes, oracles)}
     kills: list[tuple[str, str, int]] = []
     for operation in planned_operations(run, rng):
         view = run.perform(operation)
@@ -129,14 +128,6 @@ def _watched(make_port: MakePort, setting: Setting, rng: random.Random, oracles:
         if not watching or view.event.kind == "broken":
             break
     return run, kills
-
-
-def _oracle(name: str, run: Run, config: Config) -> Oracle:
-    if name == "accounting":
-        return Accounting(config)
-    if name == "contents":
-        return Contents(config, run.prefixes.ancestor)
-    return Liveness(config) if name == "liveness" else Refinement(config, run.profile)
 
 
 def _told(make_port: MakePort, setting: Setting, operations: Sequence[Operation], kill: Kill, budget: Budget) -> tuple[Kill, int | None]:

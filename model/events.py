@@ -76,7 +76,7 @@ def cleared_by(done: bool) -> tuple[KVEvent, ...]:
     return (Cleared(),) if done else ()
 
 
-@clause("EVENTS.REMOVED", level="L3", source="BlockPool.get_new_blocks, BlockPool.evict_blocks, BlockPool.take_events")
+@clause("EVENTS.REMOVED", level="L3", source="BlockPool.get_new_blocks, BlockPool.take_events")
 def removed_by(before: State, call: Call, after: State) -> tuple[KVEvent, ...]:
     """Blocks that lose their keys are told in the order in which they are taken from the queue or stand in the table, in some profiles
     only the last one with a key.

@@ -39,6 +39,11 @@ class Erratum:
         """Whether only mixed groups can show it."""
         return all(axis.startswith("hybrid_") for axis in self.axes)
 
+    @property
+    def is_of_events(self) -> bool:
+        """Whether only somebody who listens to KV events can see it."""
+        return all(axis.startswith("event_") for axis in self.axes)
+
     def is_of(self, profile: Profile) -> bool:
         """Whether the profile has the rules that cause it."""
         rules = [(getattr(profile, axis), getattr(SOUND, axis)) for axis in self.axes]
@@ -159,6 +164,24 @@ ERRATA = (
         ("hybrid_hit",),
         ("HYBRID.HIT.DROP-ONCE", "HYBRID.HIT.LONGEST"),
         ("drop_once", "drop_once_in_reach", "drop_once_past_cap"),
+    ),
+    Erratum(
+        "copy-removed",
+        "Whoever keeps a set of the keys in KV events takes a key for gone when one copy of its block is evicted and another is found.",
+        ("event_copies",),
+        ("EVENTS.PLAIN",),
+    ),
+    Erratum(
+        "run-over-gaps",
+        "A KV event that stores blocks names the tokens of null and left-out blocks too, so its tokens do not hash to its keys.",
+        ("event_runs",),
+        ("EVENTS.RANGE",),
+    ),
+    Erratum(
+        "group-untold",
+        "With several groups, KV events do not say whose keys they are about.",
+        ("event_groups",),
+        ("EVENTS.GROUP.NAMED",),
     ),
 )
 """Every erratum that a profile of ours can show; a profile has those whose axes it does not take from `sound`."""

@@ -8,8 +8,8 @@ import click
 from kvwitness.checking import run_parts
 from kvwitness.cli.errors import FAILED, HELD, UNDECIDED
 from kvwitness.cli.findings import explained, progress, write_findings
-from kvwitness.cli.options import Effort, Output, campaign_options, kind_option, kinds_called
-from kvwitness.conforming import LEVELS, aim_at, judges_at, parts_for
+from kvwitness.cli.options import Effort, Output, campaign_options, event_options, kind_option, kinds_called
+from kvwitness.conforming import LEVELS, aim_at, judges_of, parts_for
 from kvwitness.model.profile import PROFILES
 from kvwitness.ports.resolve import FORMS
 from kvwitness.report import check_report, conform_report
@@ -25,9 +25,18 @@ DEFAULT_SECONDS = 30.0
 @click.option("--planner", is_flag=True, help="Drive a release's own planner instead of its managers.")
 @click.option("--level", type=click.Choice(LEVELS), help="The strongest level that is judged; the port's strongest if left out.")
 @click.option("--profile", type=click.Choice([*PROFILES, "none"]), help="The rules it is compared with; its own if left out.")
+@event_options
 @campaign_options(DEFAULT_SECONDS)
 def conform(
-    port: str, kind: str | None, groups: bool, planner: bool, level: str | None, profile: str | None, effort: Effort, output: Output
+    port: str,
+    kind: str | None,
+    groups: bool,
+    planner: bool,
+    level: str | None,
+    profile: str | None,
+    hearing: tuple[str, ...],
+    effort: Effort,
+    output: Output,
 ) -> int:
     """Hold PORT to the specification: safety, liveness, exact counts, and identity with its profile.
 
@@ -40,7 +49,7 @@ def conform(
         from kvwitness.cli.conform_planner import conform_planner, planner_labels
 
         return conform_planner(port, planner_labels(kind, kinds_called(kind, groups=groups)), effort, output)
-    aim = aim_at(port, labels=kinds_called(kind, groups=groups), profile=profile, level=level)
+    aim = aim_at(port, labels=kinds_called(kind, groups=groups), profile=profile, level=level, hearing=hearing)
     parts = parts_for(aim, seed=effort.seed, seconds=effort.seconds, operations=effort.steps, jobs=effort.jobs)
     started = time.monotonic()
     tallies = run_parts(parts, effort.jobs, progress(len(parts), started))
@@ -50,7 +59,7 @@ def conform(
     else:
         click.echo(conform_report.as_text(tallies, aim, **facts))  # type: ignore[arg-type]
     if output.junit is not None:
-        output.junit.write_text(check_report.as_junit(tallies, f"kvwitness conform {port}", judges_at(aim.level)), encoding="utf-8")
+        output.junit.write_text(check_report.as_junit(tallies, f"kvwitness conform {port}", judges_of(aim)), encoding="utf-8")
     files = write_findings(tallies, effort.seed, output.out, port)
     if not output.as_json:
         for finding, file in files:

@@ -10,6 +10,8 @@ import click
 from attrs import frozen
 
 from kvwitness.checking import available_jobs
+from kvwitness.properties.events import NAME as EVENTS
+from kvwitness.properties.events import PLAIN
 from kvwitness.properties.mixes import MIXES
 from kvwitness.properties.situations import LABELS
 
@@ -98,6 +100,20 @@ def kind_option(command: Command) -> Command:
     return click.option("--kind", metavar="KIND", help=told)(command)
 
 
+def event_options(command: Command) -> Command:
+    """The options ``--events`` and ``--plain-events``, handed on as the names of those who listen."""
+
+    @functools.wraps(command)
+    def bundled(**given: Any) -> Any:
+        asked = {EVENTS: given.pop("events"), PLAIN: given.pop("plain_events")}
+        return command(hearing=tuple(name for name, wanted in asked.items() if wanted), **given)
+
+    counting = "Judge the KV events too: the index built of them is what look-ups find."
+    plain = "Judge KV events as a consumer takes them that counts no copies, reads tokens key by key and goes by groups."
+    with_plain = click.option("--plain-events", is_flag=True, help=plain)(bundled)
+    return click.option("--events", is_flag=True, help=counting)(with_plain)  # type: ignore[return-value]
+
+
 def campaign_options(default_seconds: float) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The options of a command that runs campaigns, handed on as `effort` and `output`."""
 
@@ -128,4 +144,4 @@ def _options(default_seconds: float) -> list[Callable[[Any], Any]]:
     ]
 
 
-__all__ = ["Duration", "Effort", "Output", "campaign_options", "kind_option", "kinds_called"]
+__all__ = ["Duration", "Effort", "Output", "campaign_options", "event_options", "kind_option", "kinds_called"]

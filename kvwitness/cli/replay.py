@@ -131,7 +131,8 @@ def _on_port(port: str, rules: Profile, wanted: Trace, file: str, oracles: tuple
     make_port = resolve(port)
     level, judges = judged_by(make_port(rules).hello().level)
     # What only somebody who listens to KV events can see again needs somebody who listens.
-    judges += tuple(name for name in HEARING if wanted.expected and wanted.expected[1].oracle == name)
+    if wanted.expected and wanted.expected[1].violates.startswith("EVENTS."):
+        judges += tuple(name for name in HEARING if name == wanted.expected[1].oracle) or HEARING[:1]
     return replayed(make_port, runs.Setting(wanted.config, rules, wanted.strict, level, oracles or judges), wanted, file)
 
 

@@ -18,10 +18,11 @@ from kvwitness.campaign import one_run, setting_of
 from kvwitness.impl.supported import LEFT_TO_THE_CALLER
 from kvwitness.model.profile import AXES, RELEASES, SOUND, Profile, with_axis_of
 from kvwitness.ports.impl import ImplPort
+from kvwitness.properties.mixes import MIXES
 from kvwitness.properties.operations import Operation
 from kvwitness.properties.port import Port
 from kvwitness.properties.replay import MakePort, Setting, replay
-from kvwitness.properties.situations import LABELS, not_offered
+from kvwitness.properties.situations import LABELS, reason_against
 from kvwitness.shrink import Shrunk, shrink
 from kvwitness.trace import Origin, Trace, failure_trace, read, write
 
@@ -91,8 +92,10 @@ class Pair:
 
     @property
     def oracles(self) -> tuple[str, ...]:
-        """Who tells the values apart."""
-        return ("accounting", "contents") if self.is_the_callers else ("refinement",)
+        """Who tells the values apart; KV events take somebody who listens."""
+        if self.is_the_callers:
+            return ("accounting", "contents")
+        return ("events", "refinement") if self.axis.startswith("event_") else ("refinement",)
 
 
 def pairs() -> tuple[Pair, ...]:
@@ -116,7 +119,7 @@ def tells_apart(pair: Pair, setting: Setting, operations: tuple[Operation, ...],
 
 def search(pair: Pair) -> Trace | None:
     """The smallest run that was found; the same every time."""
-    labels = [label for label in _kinds_of(pair.axis) if label not in not_offered(pair.followed)]
+    labels = [label for label in _kinds_of(pair.axis) if not reason_against(pair.followed, label)]
     found: list[Shrunk] = []
     for most in MOST_RUNS:
         found = found or [small for label in labels for small in _of_kind(pair, label, most)]
@@ -151,8 +154,10 @@ def _of_kind(pair: Pair, label: str, most_runs: int) -> Iterator[Shrunk]:
 
 
 def _kinds_of(axis: str) -> tuple[str, ...]:
-    """The kinds that an axis can show in: those that its name begins with, else all."""
+    """The kinds or mixes that an axis can show in: those that its name begins with, else all kinds."""
     kind = axis.split("_", maxsplit=1)[0]
+    if kind == "hybrid":
+        return MIXES
     if axis in ("resumed_split", "tail_chunks", "estimate_floor"):
         return ("mamba-align",)
     return tuple(label for label in LABELS if label.startswith(kind)) or LABELS

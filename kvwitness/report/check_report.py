@@ -13,7 +13,8 @@ from kvwitness.explain import asked
 from kvwitness.model.profile import SOUND
 from kvwitness.properties.coverage import SITUATIONS, impossible
 from kvwitness.properties.errata import errata_of
-from kvwitness.properties.run import ORACLES
+from kvwitness.properties.events import PLAIN
+from kvwitness.properties.run import HEARING, ORACLES
 from kvwitness.properties.situations import not_offered
 
 NOT_RUN = ("prove", "closure", "defects")
@@ -41,7 +42,7 @@ def not_exercised(tally: Tally, never: frozenset[str] = frozenset()) -> list[str
     return [situation for situation in SITUATIONS if not tally.situations[situation] and situation not in never]
 
 
-def as_text(tallies: Sequence[Tally], *, port: str, seed: int, seconds: float, jobs: int) -> str:
+def as_text(tallies: Sequence[Tally], oracles: Sequence[str] = ORACLES, *, port: str, seed: int, seconds: float, jobs: int) -> str:
     """The whole report."""
     total = sum(tally.operations for tally in tallies)
     calls = sum(tally.calls for tally in tallies)
@@ -49,7 +50,8 @@ def as_text(tallies: Sequence[Tally], *, port: str, seed: int, seconds: float, j
     for profile in dict.fromkeys(tally.profile for tally in tallies):
         mine = [tally for tally in tallies if tally.profile == profile]
         absent = [f"not offered: {label} ({reason})" for label, reason in not_offered(profile_called(profile)).items()]
-        lines += ["", f"profile {profile}", *_table(mine), *errata_lines(mine, profile), *gap_lines(mine), *absent]
+        lines += ["", f"profile {profile}", *_table(mine, oracles), *told_line(mine, oracles)]
+        lines += [*errata_lines(mine, profile, oracles), *gap_lines(mine), *absent]
     others = NOT_RUN if any(_is_mixed(tally) for tally in tallies) else (MIXED, *NOT_RUN)
     lines += ["", "not run: " + ", ".join(f"`kvwitness {command}`" for command in others)]
     new = sum(len(tally.findings) for tally in tallies)
@@ -61,11 +63,16 @@ def _is_mixed(tally: Tally) -> bool:
     return "+" in tally.label
 
 
-def _table(tallies: Sequence[Tally]) -> list[str]:
+def told_line(tallies: Sequence[Tally], oracles: Sequence[str]) -> list[str]:
+    """How many KV events were judged, where anybody listened."""
+    return [f"  {sum(tally.told for tally in tallies):,} KV events told"] if set(oracles) & set(HEARING) else []
+
+
+def _table(tallies: Sequence[Tally], oracles: Sequence[str]) -> list[str]:
     """One line a kind: steps, and a verdict for each group of clauses."""
-    verdicts = [[verdict_of(tally, oracle) for oracle in ORACLES] for tally in tallies]
+    verdicts = [[verdict_of(tally, oracle) for oracle in oracles] for tally in tallies]
     rows = [[tally.label, f"{tally.runs:,}", f"{tally.operations:,}", *row] for tally, row in zip(tallies, verdicts, strict=True)]
-    return aligned([["kind", "runs", "steps", *ORACLES], *rows])
+    return aligned([["kind", "runs", "steps", *oracles], *rows])
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -75,11 +82,11 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  " + "  ".join(map(str.format, formats, row)).rstrip() for row in rows]
 
 
-def errata_lines(tallies: Sequence[Tally], profile: str) -> list[str]:
-    """The known errata that were met, each with its smallest run, and those that were not."""
+def errata_lines(tallies: Sequence[Tally], profile: str, oracles: Sequence[str] = ORACLES) -> list[str]:
+    """The known errata that were met, each with its smallest run, and those that were not, of those that could have been."""
     lines = []
     for erratum in errata_of(profile_called(profile)):
-        if erratum.is_of_mixes and not any(map(_is_mixed, tallies)):
+        if (erratum.is_of_mixes and not any(map(_is_mixed, tallies))) or (erratum.is_of_events and PLAIN not in oracles):
             continue
         met = [(tally, *tally.errata[erratum.id]) for tally in tallies if erratum.id in tally.errata]
         if not met:
@@ -100,7 +107,9 @@ def gap_lines(tallies: Sequence[Tally], never: frozenset[str] = frozenset()) -> 
     return ["not exercised:", *gaps] if gaps else ["not exercised: nothing that could have been"]
 
 
-def as_data(tallies: Sequence[Tally], *, port: str, seed: int, seconds: float, jobs: int) -> dict[str, Any]:
+def as_data(
+    tallies: Sequence[Tally], oracles: Sequence[str] = ORACLES, *, port: str, seed: int, seconds: float, jobs: int
+) -> dict[str, Any]:
     """The report as plain data."""
     return {
         "port": port,
@@ -109,11 +118,11 @@ def as_data(tallies: Sequence[Tally], *, port: str, seed: int, seconds: float, j
         "processes": jobs,
         "verdict": "failed" if any(tally.findings for tally in tallies) else "held",
         "not_run": [*NOT_RUN],
-        "kinds": [tally_data(tally) for tally in tallies],
+        "kinds": [tally_data(tally, oracles=oracles) for tally in tallies],
     }
 
 
-def tally_data(tally: Tally, never: frozenset[str] = frozenset()) -> dict[str, Any]:
+def tally_data(tally: Tally, never: frozenset[str] = frozenset(), oracles: Sequence[str] = ORACLES) -> dict[str, Any]:
     """What a campaign of one kind did, as plain data."""
     return {
         "kind": tally.label,
@@ -121,7 +130,8 @@ def tally_data(tally: Tally, never: frozenset[str] = frozenset()) -> dict[str, A
         "runs": tally.runs,
         "steps": tally.operations,
         "calls": tally.calls,
-        "groups": {oracle: verdict_of(tally, oracle) for oracle in ORACLES},
+        **({"events_told": tally.told} if set(oracles) & set(HEARING) else {}),
+        "groups": {oracle: verdict_of(tally, oracle) for oracle in oracles},
         "errata": {name: {"met": times, "smallest": finding_data(finding)} for name, (times, finding) in sorted(tally.errata.items())},
         "findings": [finding_data(finding) for finding in tally.findings],
         "situations": {situation: tally.situations[situation] for situation in SITUATIONS},

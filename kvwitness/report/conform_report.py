@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kvwitness.campaign import Tally
-from kvwitness.conforming import LEVELS, Aim
+from kvwitness.conforming import LEVELS, Aim, judges_of
 from kvwitness.properties.mixes import MIXES
-from kvwitness.report.check_report import aligned, errata_lines, gap_lines, tally_data
+from kvwitness.report.check_report import aligned, errata_lines, gap_lines, tally_data, told_line
 
 MEANINGS = "L0 safety (books and contents), L1 liveness, L2 exact lengths and counts, L3 identical to the profile, ids and order included"
 
@@ -37,7 +37,15 @@ def as_text(tallies: Sequence[Tally], aim: Aim, *, seed: int, seconds: float, jo
     counted = f"seed {seed}, {total:,} steps ({calls:,} calls) in {seconds:.1f} s on {jobs} processes"
     lines = [f"kvwitness conform: {aim.told.name}, profile {aim.profile}, level {aim.level}, {counted}"]
     lines += [*([aim.remark] if aim.remark else []), "", *_table(tallies, aim)]
-    lines += ["", MEANINGS, *errata_lines(tallies, aim.profile), *gap_lines(tallies, aim.never), *_not_offered(tallies, aim), ""]
+    lines += told_line(tallies, judges_of(aim))
+    lines += [
+        "",
+        MEANINGS,
+        *errata_lines(tallies, aim.profile, judges_of(aim)),
+        *gap_lines(tallies, aim.never),
+        *_not_offered(tallies, aim),
+        "",
+    ]
     found = [finding for tally in tallies for finding in tally.findings]
     if not found:
         return "\n".join([*lines, "held: no new finding" if total else "nothing exercised: there is no verdict"])
@@ -76,7 +84,8 @@ def as_data(tallies: Sequence[Tally], aim: Aim, *, seed: int, seconds: float, jo
         "processes": jobs,
         "verdict": verdict(tallies),
         "kinds": [
-            {**tally_data(tally, aim.never), "levels": {level: level_verdict(tally, level, aim) for level in LEVELS}} for tally in tallies
+            {**tally_data(tally, aim.never, judges_of(aim)), "levels": {level: level_verdict(tally, level, aim) for level in LEVELS}}
+            for tally in tallies
         ],
         "not_offered": list(aim.told.missing),
     }

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from kvwitness.hunt import Hunted
+from kvwitness.hunt import HUNTERS, Hunted
 from kvwitness.model.clauses import sentence_of
 from kvwitness.properties.defects.catalogue import DEFECTS, defect_named
-from kvwitness.properties.run import ORACLES
 
 WITHOUT_MODEL = ("accounting", "contents", "liveness")
 """The oracles that need no model beside the port."""
@@ -47,7 +46,7 @@ def _row(hunted: Hunted) -> list[str]:
     first = hunted.first
     if first is None:
         return [hunted.name, "SURVIVED", "-", "-", "-", "-", "-", "-", f"{hunted.seconds:.1f}"]
-    others = [oracle for oracle in ORACLES if oracle in hunted.alone and oracle != first.oracle]
+    others = [oracle for oracle in HUNTERS if oracle in hunted.alone and oracle != first.oracle]
     small = "-" if hunted.shrunk_steps is None else str(hunted.shrunk_steps)
     numbers = [str(first.run), str(first.step), small, f"{hunted.seconds:.1f}"]
     return [hunted.name, verdict_of(hunted), first.oracle, first.clause, " ".join(others) or "-", *numbers]
@@ -62,11 +61,11 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _counts(results: Sequence[Hunted]) -> list[str]:
     """How many defects each oracle kills, and which ones only one of them does."""
-    lines = [f"killed by {oracle} alone: {len(killed_alone(results, oracle))} of {len(results)}" for oracle in ORACLES]
+    lines = [f"killed by {oracle} alone: {len(killed_alone(results, oracle))} of {len(results)}" for oracle in HUNTERS]
     told = [
         ("contents is the only one of accounting, contents and liveness to kill", killed_only_by(results, "contents", WITHOUT_MODEL)),
-        ("contents is the only one of all four to kill", killed_only_by(results, "contents", ORACLES)),
-        ("refinement is the only one of all four to kill", killed_only_by(results, "refinement", ORACLES)),
+        ("contents is the only one of all to kill", killed_only_by(results, "contents", HUNTERS)),
+        ("refinement is the only one of all to kill", killed_only_by(results, "refinement", HUNTERS)),
     ]
     return lines + [f"{what} {len(names)}: {', '.join(names) or 'none'}" for what, names in told]
 
@@ -88,10 +87,10 @@ def as_data(results: Sequence[Hunted], *, seed: int, seconds: float, jobs: int) 
         "seconds": round(seconds, 3),
         "processes": jobs,
         "verdict": "held" if all(hunted.is_caught for hunted in results) else "failed",
-        "killed_alone": {oracle: len(killed_alone(results, oracle)) for oracle in ORACLES},
+        "killed_alone": {oracle: len(killed_alone(results, oracle)) for oracle in HUNTERS},
         "only_contents_without_model": killed_only_by(results, "contents", WITHOUT_MODEL),
-        "only_contents": killed_only_by(results, "contents", ORACLES),
-        "only_refinement": killed_only_by(results, "refinement", ORACLES),
+        "only_contents": killed_only_by(results, "contents", HUNTERS),
+        "only_refinement": killed_only_by(results, "refinement", HUNTERS),
         "defects": [_hunted_data(hunted) for hunted in results],
     }
 

@@ -46,6 +46,7 @@ METHODS: dict[str, tuple[str, ...]] = {
         "free_blocks",
         "reset_prefix_cache",
         "get_num_free_blocks",
+        "take_events",
     ),
 }
 """Per class the methods that it defines, in the seed's order; ``new_step_starts`` came with 0.17."""
@@ -53,7 +54,6 @@ METHODS: dict[str, tuple[str, ...]] = {
 OUTSIDE = {
     "BlockPool.evict_blocks": "no call of the protocol reaches it",
     "BlockPool.get_usage": "the free count, as a share",
-    "BlockPool.take_events": "it tells what happened and decides nothing",
 }
 """Methods that no clause speaks of, with the reason."""
 

@@ -2,13 +2,14 @@
 
 from difflib import get_close_matches
 
-from kvwitness.properties.defects import cross, lookup, mamba, pool, rules, step, tables
+from kvwitness.properties.defects import cross, events, lookup, mamba, pool, rules, step, tables
 from kvwitness.properties.defects.defect import Defect
 
 DEFECTS: tuple[Defect, ...] = (
     *lookup.DEFECTS,
     *tables.DEFECTS,
     *pool.DEFECTS,
+    *events.DEFECTS,
     *mamba.DEFECTS,
     *cross.DEFECTS,
     *step.DEFECTS,

@@ -194,8 +194,8 @@ DEFECTS = (
     in_pool("keyed-reused-first", _KeyedReusedFirst, _CACHING, ("POOL.RELEASE",), "K14"),
     in_pool("released-for-others", _ReleasedForOthers, _CACHING, ("BOOKS.REFERENCES",), "K70"),
     in_pool("key-cut-short", _KeyCutShort, _CACHING, ("LIVE.HIT.KEYED",), "K40"),
-    in_pool("reset-while-held", _ResetHeld, _CACHING, ("LIVE.RESET", "BOOKS.EXCLUSIVE")),
-    in_pool("reset-forgets-nothing", _ResetForgetsNothing, _CACHING, ("POOL.RESET",), "K92"),
+    in_pool("reset-while-held", _ResetHeld, _CACHING, ("LIVE.RESET", "BOOKS.EXCLUSIVE", "EVENTS.CLEARED.RESET")),
+    in_pool("reset-forgets-nothing", _ResetForgetsNothing, _CACHING, ("POOL.RESET", "EVENTS.CLEARED.RESET"), "K92"),
     in_pool("sink-blocks-handed-out", _SinkHandedOut, ("sink",), ("BOOKS.SET-APART",)),
     in_pool("sink-never-resets", _SinkUnaccounted, ("sink",), ("LIVE.RESET",), "K08"),
 )

@@ -212,7 +212,7 @@ DEFECTS = (
         "caching-off-publishes",
         _CachingOffPublishes,
         ("full", "sliding", "chunked", "mamba-none", "cross"),
-        ("TABLE.GROW", "MAMBA.GROW"),
+        ("EVENTS.INDEX", "TABLE.GROW", "MAMBA.GROW"),
         "K90",
     ),
     in_manager(

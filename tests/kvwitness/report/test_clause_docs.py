@@ -19,6 +19,7 @@ OURS_ALONE = {
     "new_step_starts",
     "expect_look_ups",
     "free_skipped",
+    "begin_events",
     "snapshot",
     "check",
     "finder",

@@ -11,6 +11,7 @@ from kvwitness.model.profile import PROFILES
 from kvwitness.ports.resolve import resolve
 from kvwitness.properties.errata import ERRATA
 from kvwitness.properties.replay import Setting, replay
+from kvwitness.properties.run import HEARING, ORACLES
 from kvwitness.report.errata_catalogue import ENTRIES, MISUSE, WAITING, Entry
 from kvwitness.report.errata_docs import FOLDER, file_of, span
 from kvwitness.vllm.generations import profile_name_for
@@ -27,7 +28,9 @@ each_entry = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.n
 def replayed(entry: Entry, port: str, profile: str) -> str:
     """The clause that an entry's file breaks on a port under a profile, or ""."""
     read = trace.read(file_of(entry))
-    violation = replay(resolve(port), Setting(read.config, PROFILES[profile], read.strict), read.operations, skip_illegal=True).violation
+    oracles = (*ORACLES, *(name for name in HEARING if read.expected and read.expected[1].oracle == name))
+    setting = Setting(read.config, PROFILES[profile], read.strict, oracles=oracles)
+    violation = replay(resolve(port), setting, read.operations, skip_illegal=True).violation
     return violation.clause if violation is not None else ""
 
 
