@@ -115,6 +115,9 @@ def test_a_caller_in_free_mode_keeps_to_no_planners_order(name: str) -> None:
     assert run.apply(EXAMPLES[name].refused) is None
 
 
+BESIDE_STATES = Config(12, 2, (Kind("full"), Kind("mamba", mode="align", drafts=1)), drafts=1, max_model_len=16)
+BESIDE_CROSS = Config(12, 2, (Kind("full"), Kind("cross")), caching=False, max_model_len=16)
+
 MORE_REFUSED: dict[str, tuple[Config, tuple[Operation, ...], Operation, str]] = {
     "an arrival for nobody": (FULL, (), Arrive("A"), "CALLER.REQUEST.KNOWN"),
     "an arrival for a running request": (FULL, (Start("A", (0,)),), Arrive("A"), "CALLER.REQUEST.STATUS"),
@@ -138,6 +141,14 @@ MORE_REFUSED: dict[str, tuple[Config, tuple[Operation, ...], Operation, str]] = 
         "CALLER.EXTERNAL",
     ),
     "drafts before all is known": (DRAFTING, (Start("A", FOUR, new=1), Execute()), Grow("A", 2, 1), "CALLER.CHUNK"),
+    "external tokens where one group is Mamba": (BESIDE_STATES, (), Start("A", FOUR, external=2), "CALLER.EXTERNAL"),
+    "no encoder tokens where one group is cross": (BESIDE_CROSS, (), Start("A", FOUR), "CALLER.ENCODER"),
+    "no drafts for one Mamba group that accepted some": (
+        BESIDE_STATES,
+        (Start("A", (0, 0)), Execute(), Grow("A", 2, 1), Execute({"A": (0, 0)})),
+        Grow("A", 1),
+        "CALLER.STATE-ROW",
+    ),
     "no tokens at all": (FULL, (Start("A", (0,)), Execute()), Grow("A", 0), "CALLER.CHUNK"),
 }
 
@@ -186,3 +197,28 @@ def test_behind_it_a_chunk_that_starts_inside_a_block_ends_with_it() -> None:
 def test_the_seed_does_not_split_a_resumed_request() -> None:
     assert chunk_of(3, 0, 10, outputs=1, profile="seed") == 3
     assert chunk_of(3, 0, 10, outputs=1) == 0
+
+
+def chunk_beside(new: int, computed: int, prefill: int, *blocks: int, draft_model: bool = False) -> int:
+    groups = (Kind("full"), *(Kind("mamba", mode="align", drafts=1, block_size=block) for block in blocks))
+    config = Config(9, 2, groups, drafts=1, draft_model=draft_model)
+    request = Request("A", (0,) * prefill, (), "running", computed, 0, prefill, 0, 0, 0)
+    return aligned_chunk(config, SOUND, request, new)
+
+
+def test_a_chunk_goes_by_the_mamba_groups_block_and_not_by_another_groups() -> None:
+    assert chunk_beside(3, 0, 10, 4) == 0
+    assert chunk_beside(6, 0, 10, 4) == 4
+    assert chunk_beside(3, 0, 10) == 3
+
+
+def test_with_two_mamba_groups_a_chunk_ends_where_both_have_whole_blocks() -> None:
+    assert chunk_beside(10, 0, 20, 4, 6) == 0
+    assert chunk_beside(14, 0, 20, 4, 6) == 12
+    assert chunk_beside(20, 0, 20, 4, 6) == 12
+
+
+def test_behind_it_a_chunk_stays_in_each_groups_block_that_it_starts_inside_of() -> None:
+    assert chunk_beside(7, 13, 20, 4, 6) == 3
+    assert chunk_beside(4, 16, 20, 4, 6) == 2
+    assert chunk_beside(8, 12, 20, 4, 6) == 8

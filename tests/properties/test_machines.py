@@ -64,7 +64,7 @@ def fails(label: str, make_port: MakePort, profile: Profile = SOUND) -> ClauseBr
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize("label", [*LABELS, "full+sliding", "full+mamba-align", "full+sliding+cross"])
 def test_our_implementation_holds(label: str) -> None:
     run_state_machine_as_test(machine_of(label, ImplPort, SOUND), settings=HELD)
 
