@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
+from attrs import evolve
 
 from kvwitness.model.calls import Call, Outcome
 from kvwitness.model.clauses import REGISTRY
@@ -122,3 +123,54 @@ def test_without_the_fault_nothing_breaks(name: str) -> None:
 
 def test_every_clause_of_the_contents_can_fail() -> None:
     assert set(FAULTS) == {name for name in REGISTRY if name.startswith("CONTENTS.") or name == "MAMBA.HIT.COMPUTED"}
+
+
+WIDE = Config(10, 2, (Kind("full"), Kind("full", block_size=4)), max_model_len=16)
+STATES_BESIDE = Config(10, 2, (Kind("full"), Kind("mamba", mode="align", block_size=4)), max_model_len=16)
+AGAIN: tuple[Operation, ...] = (Start("A", (0,) * 4), Execute(), Free("A"), Start("B", (0,) * 5), Execute())
+"""A computes blocks 1 and 2 in the first group and 3 in the second, and B hits them."""
+
+
+def test_a_block_of_another_group_does_not_hold_what_is_read() -> None:
+    port = Changed(answering("find_longest_cache_hit", ((1, 2), (2,)), at=2))
+    violation = first_broken(port, WIDE, AGAIN, "contents")
+
+    assert violation is not None
+    assert violation.clause == "CONTENTS.READ.OWN"
+    assert "B reads place 0 in block 2, which holds prefix 4 of group 0 up to slot 2" in violation.because
+    assert first_broken(Changed(), WIDE, AGAIN, "contents") is None
+
+
+def test_a_groups_own_block_says_how_far_it_is_computed() -> None:
+    operations = (Start("A", (0,) * 6, new=2), Execute())
+    violation = first_broken(Changed(publishing_three_tokens_early), WIDE, operations, "contents")
+
+    assert violation is not None
+    assert violation.clause == "CONTENTS.CACHED"
+    assert "block 2 carries the key of prefix 4 and holds prefix 2 up to slot 2" in violation.because
+
+
+def publishing_three_tokens_early(port: Changed, call: Call, outcome: Outcome) -> None:
+    """The second group's only block counts as full."""
+    if call.name == "cache_blocks":
+        pool = port.state.pool
+        port.state = evolve(port.state, pool=evolve(pool, keys=(None, (0, 2), (1, 4), *pool.keys[3:]), index={(0, 2): (1,), (1, 4): (2,)}))
+
+
+def test_a_state_beside_attention_is_computed_in_an_earlier_step() -> None:
+    operations = (Start("A", (0,) * 4), Start("B", (0,) * 5), Execute())
+    violation = first_broken(Changed().follow(VLLM_0_16), STATES_BESIDE, operations, "contents", profile=VLLM_0_16)
+
+    assert violation is not None
+    assert violation.clause == "MAMBA.HIT.COMPUTED"
+    assert "B starts from the state of prefix 4 at place 0 in block 3" in violation.because
+    assert first_broken(Changed(), STATES_BESIDE, operations, "contents") is None
+
+
+def test_encoder_entries_go_to_cross_attention_only() -> None:
+    config = Config(10, 2, (Kind("full"), Kind("cross", block_size=4)), caching=False, max_model_len=16)
+    operations = (Start("A", (0,) * 3, encoder=5), Execute(), Grow("A"), Execute())
+    port = Changed()
+
+    assert first_broken(port, config, operations, "contents") is None
+    assert [tables["A"] for tables in port.observe().tables or ()] == [(1, 2), (3, 4)]
