@@ -26,6 +26,7 @@ COMMANDS: dict[str, Entry] = {
     "conform": Entry("kvwitness.cli.conform", "conform", "Hold a port, such as a release of vLLM, to its profile."),
     "diff": Entry("kvwitness.cli.diff", "diff", "Find how two ports differ, and by which rules."),
     "replay": Entry("kvwitness.cli.replay", "replay", "Replay a trace file on a port."),
+    "scenario": Entry("kvwitness.cli.scenario", "scenario", "Check stories of commands and what was observed, or rewrite them."),
     "workload": Entry("kvwitness.cli.workload", "workload", "Serve a production trace on a port and judge every step."),
     "defects": Entry("kvwitness.cli.defects", "defects", "Hunt seeded defects: do the checks catch what they must?"),
     "get": Entry("kvwitness.cli.get", "get", "Fetch the sources of vLLM releases ahead of their use."),
