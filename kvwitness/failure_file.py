@@ -23,7 +23,7 @@ def trace_of(failure: ClauseBroken, make_port: MakePort, port: str = "") -> Trac
 
 def write_failure(failure: ClauseBroken, make_port: MakePort, folder: Path, port: str = "") -> Path:
     """Write the failure's trace into a folder, named by clause and kind, and say where it is."""
-    kind = failure.setting.config.kind.label
+    kind = failure.setting.config.label
     path = folder / f"{failure.violation.clause.lower()}-{kind}.json"
     write(trace_of(failure, make_port, port), path)
     return path

@@ -18,7 +18,6 @@ from kvwitness.campaign import one_run, setting_of
 from kvwitness.impl.supported import LEFT_TO_THE_CALLER
 from kvwitness.model.profile import AXES, RELEASES, SOUND, Profile, with_axis_of
 from kvwitness.ports.impl import ImplPort
-from kvwitness.properties.mixes import MIXES
 from kvwitness.properties.operations import Operation
 from kvwitness.properties.port import Port
 from kvwitness.properties.replay import MakePort, Setting, replay
@@ -37,6 +36,13 @@ NOT_TOLD = {
     "publish_past_hashed": "no legal call publishes what is not hashed",
 }
 """The axes without a trace, and why."""
+
+MIXES_OF = {
+    "hybrid_hit": ("full+full", "full+sliding", "full+mamba-align", "sliding+mamba-align"),
+    "hybrid_trim": ("full+full+sliding",),
+    "hybrid_publish": ("full+full", "full+sliding"),
+}
+"""The axes of mixed groups, with the mixes that they are looked for in."""
 
 MOST_RUNS = (100, 400, 4000)
 """Runs of each kind after which it is given up; a kind that did not show is tried longer only if none did."""
@@ -156,8 +162,8 @@ def _of_kind(pair: Pair, label: str, most_runs: int) -> Iterator[Shrunk]:
 def _kinds_of(axis: str) -> tuple[str, ...]:
     """The kinds or mixes that an axis can show in: those that its name begins with, else all kinds."""
     kind = axis.split("_", maxsplit=1)[0]
-    if kind == "hybrid":
-        return MIXES
+    if axis in MIXES_OF:
+        return MIXES_OF[axis]
     if axis in ("resumed_split", "tail_chunks", "estimate_floor"):
         return ("mamba-align",)
     return tuple(label for label in LABELS if label.startswith(kind)) or LABELS
