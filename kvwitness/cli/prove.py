@@ -30,6 +30,10 @@ SIGN_EVERY = 10
 @click.option("--quick", is_flag=True, help="Leave out the wrong variants, which must be refuted.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("kvwitness-failures"), show_default=True, help="Folder for traces.")
 @click.option("--smt2", type=click.Path(path_type=Path), help="Folder to write every goal into as SMT-LIB.")
+@click.option("--cvc5", "lane", flag_value="cvc5", help="Ask cvc5 about the goals instead; told apart, no part of a verdict.")
+@click.option(
+    "--crosshair", "lane", flag_value="crosshair", help="Ask CrossHair about small rules instead; told apart, no part of a verdict."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def prove(
     names: tuple[str, ...],
@@ -39,6 +43,7 @@ def prove(
     quick: bool,
     out: Path,
     smt2: Path | None,
+    lane: str | None,
     as_json: bool,
 ) -> int:
     """Prove the theorems, all or those with this ID: their own, or that of a clause.
@@ -51,6 +56,10 @@ def prove(
 
         return prove_port(port, names, kind, profile, as_json=as_json)
     theorems, rules = _chosen(names, kind), PROFILES[profile or "sound"]
+    if lane is not None:
+        from kvwitness.cli.prove_lanes import ask_lane
+
+        return ask_lane(lane, theorems, as_json=as_json)
     started = time.monotonic()
     verdicts = [_told(theorem, rules, quick, f"{number}/{len(theorems)}") for number, theorem in enumerate(theorems, start=1)]
     verdicts, files = _with_traces(verdicts, rules, out)
