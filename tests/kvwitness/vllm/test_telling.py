@@ -9,10 +9,13 @@ from kvwitness.campaign import one_run, setting_of
 from kvwitness.model.calls import Call
 from kvwitness.model.events import TAKE_EVENTS, Cleared, Removed, Stored
 from kvwitness.model.kinds import Config, Kind
-from kvwitness.model.profile import VLLM_0_16
+from kvwitness.model.profile import VLLM_0_16, VLLM_0_33
 from kvwitness.properties.situations import LABELS
 from kvwitness.vllm.adapter import VllmPort
 from kvwitness.vllm.loader import Release
+from kvwitness.vllm.opening import open_release
+from kvwitness.vllm.requests import HashedRequest
+from kvwitness.vllm.sources import is_cached
 from kvwitness.vllm.telling import AllBlocksCleared, BlockRemoved, BlockStored, told_by
 
 
@@ -60,3 +63,23 @@ def test_the_seed_tells_what_its_profile_tells(seed: Release, label: str) -> Non
 
         assert violation is None
     assert told > 0 or label in ("mamba-none", "cross")
+
+
+@pytest.mark.slow
+def test_a_release_s_report_of_a_hit_names_keys_that_are_gone() -> None:
+    if not is_cached("0.33.0"):
+        pytest.skip("the sources of vllm 0.33.0 are not in the cache: kvwitness get vllm==0.33.0")
+    port = VllmPort(VLLM_0_33, open_release("vllm==0.33.0"))
+    port.reset(Config(blocks=6, block_size=2, groups=(Kind("sliding", window=2),)))
+    written = [
+        Call("allocate_new_blocks", ("A", 6, 6, 0)),
+        Call("cache_blocks", ("A", (10, 11, 12), 6)),
+        Call("remove_skipped_blocks", ("A", 6)),
+    ]
+    for call in (TAKE_EVENTS, *written, Call("allocate_new_blocks", ("B", 8, 8, 0)), TAKE_EVENTS):
+        port.call(call)
+    (hit,) = port.call(Call("find_longest_cache_hit", ((10, 11, 12), 6))).value
+    port.pool.emit_cached_block_events(HashedRequest("C", [hashed(10), hashed(11), hashed(12)], 6), len(hit), 2, 0)
+
+    assert (hit, port.observe().index) == ((0, 0, 3), {(0, 12): (3,)})
+    assert port.call(TAKE_EVENTS).value == (Stored(0, (10, 11, 12), None, 0, 6),)
