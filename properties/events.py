@@ -60,7 +60,10 @@ class Events:
         if self._is_told_by_groups and not index_told.names_its_group(event, len(self._config.groups)):
             return self._broken("EVENTS.GROUP.NAMED", f"{event} with {len(self._config.groups)} groups")
         if isinstance(event, Stored):
-            return self._hear_stored(event)
+            try:
+                return self._hear_stored(event)
+            except (IndexError, TypeError):
+                return self._broken("EVENTS.ORDER", f"{event}, with keys of no prefix that was asked about")
         if isinstance(event, Removed):
             return self._hear_removed(event)
         self._counted.clear()

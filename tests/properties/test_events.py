@@ -76,6 +76,7 @@ def test_what_a_right_port_tells_is_an_index(port: Any, operations: Sequence[Ope
         ("EVENTS.PARENT", every(lambda run: run._replace(parent=1)), served("A", FIRST)),
         ("EVENTS.PARENT", every(lambda run: run._replace(start=2, end=run.end + 2)), served("A", FIRST)),
         ("EVENTS.ORDER", every(lambda run: run._replace(keys=(run.keys[0],) * 2)), served("A", FIRST)),
+        ("EVENTS.ORDER", every(lambda run: run._replace(keys=(10**9,))), served("A", FIRST)),
         ("EVENTS.RANGE", every(lambda run: run._replace(end=run.end + 2)), served("A", FIRST)),
         (
             "EVENTS.KNOWN",
