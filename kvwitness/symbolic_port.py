@@ -7,12 +7,14 @@ from attrs import frozen
 
 from kvwitness.impl import specs
 from kvwitness.impl.factory import get_manager_for_kv_cache_spec, spec_manager_map
+from kvwitness.impl.manager import SingleTypeKVCacheManager
 from kvwitness.impl.pool import BlockPool
 from kvwitness.model.kinds import MAMBA_MODES, Kind
 from kvwitness.model.profile import PROFILES, Profile
 from kvwitness.ports.resolve import PortError
 from kvwitness.proofs.engines.managers_on_paths import Admission, Growth, LookUp, Sources
 from kvwitness.proofs.engines.paths import Number, Paths, Scenario, run_again
+from kvwitness.proofs.engines.skipped_on_paths import Skipping
 
 LOOK_UP_BLOCKS = {"full": 32, "mamba-all": 32, "sliding": 8, "chunked": 8}
 """How long a look-up is proved, in blocks; for sizes there is no bound."""
@@ -24,6 +26,7 @@ ALIGNED_BLOCKS = {"full": 32, "mamba-all": 8, "sliding": 6}
 """The same for further alignments: a search that asks whether a block is cached before it asks for alignment has many more ways."""
 
 ESTIMATE_BLOCKS = 4
+SKIPPED_BLOCKS = 6
 ALIGN_STEPS = 4
 GROWTH_STEPS = 3
 
@@ -51,6 +54,8 @@ class Result:
         counterexample: Numbers for which it is wrong; the source was run on them again, without any solver.
         because: What is wrong there, or why it is unknown.
         paths: Ways that were run.
+        engine: What decided it: ``paths`` or ``cut``.
+        scenario: What breaks the claim when it is run on the counterexample.
     """
 
     id: str
@@ -61,6 +66,8 @@ class Result:
     counterexample: Mapping[str, int]
     because: str
     paths: int
+    engine: str = "paths"
+    scenario: Scenario | None = None
 
 
 @frozen
@@ -87,7 +94,8 @@ class Theorem:
         verdict, because = outcome.verdict, outcome.because
         if verdict == "refuted" and not (because := run_again(self.scenario, outcome.counterexample)):
             verdict, because = "unknown", f"a counterexample does not come back on plain numbers: {outcome.because}"
-        return Result(self.id, self.claim, verdict, self.bound, outcome.seconds, outcome.counterexample, because, outcome.paths)
+        found = (outcome.counterexample, because, outcome.paths)
+        return Result(self.id, self.claim, verdict, self.bound, outcome.seconds, *found, scenario=self.scenario)
 
 
 def impl_spec(kind: Kind, block: Number) -> specs.KVCacheSpec:
@@ -110,10 +118,17 @@ class ImplSources:
         """Follow ``profile``."""
         self.profile = profile
 
+    def spec(self, kind: Kind, block: Number) -> specs.KVCacheSpec:
+        """Our spec object of a kind."""
+        return impl_spec(kind, block)
+
+    def manager_class(self, kind: Kind, block: Number) -> type[SingleTypeKVCacheManager]:
+        """Our class of its managers."""
+        return spec_manager_map[type(impl_spec(kind, block))]
+
     def look_up(self, kind: Kind, block: Number, *, keys: Sequence[Any], pool: Any, **arguments: Any) -> Sequence[Any]:
         """The hit of one group."""
-        spec = impl_spec(kind, block)
-        manager = spec_manager_map[type(spec)]
+        spec, manager = self.spec(kind, block), self.manager_class(kind, block)
         found = manager.find_longest_cache_hit(block_hashes=keys, block_pool=pool, kv_cache_spec=spec, kv_cache_group_ids=[0], **arguments)
         return found[0]
 
@@ -138,17 +153,24 @@ class ReleaseSources:
 
         self.profile, self._release = profile, open_release(name)
 
-    def _spec(self, kind: Kind, block: Number) -> Any:
+    def spec(self, kind: Kind, block: Number) -> Any:
+        """The release's spec object of a kind."""
         from kvwitness.vllm.build import spec_of
 
         return spec_of(self._release, _Sizes(block), kind)  # type: ignore[arg-type]
+
+    def manager_class(self, kind: Kind, block: Number) -> Any:
+        """The release's class of its managers."""
+        from kvwitness.vllm.build import manager_class_of
+
+        return manager_class_of(self._release, self.spec(kind, block))
 
     def look_up(self, kind: Kind, block: Number, *, keys: Sequence[Any], pool: Any, **arguments: Any) -> Sequence[Any]:
         """The hit of one group."""
         from kvwitness.vllm.build import manager_class_of
         from kvwitness.vllm.by_name import ByName
 
-        spec = self._spec(kind, block)
+        spec = self.spec(kind, block)
         offered = {"block_hashes": keys, "block_pool": pool, "kv_cache_spec": spec, "kv_cache_group_ids": [0], **arguments}
         offered |= {"dcp_world_size": 1, "pcp_world_size": 1}
         find = manager_class_of(self._release, spec).find_longest_cache_hit
@@ -162,7 +184,7 @@ class ReleaseSources:
         from kvwitness.vllm.by_name import ByName
         from kvwitness.vllm.loader import POOL
 
-        label, spec = self._release.label, self._spec(kind, block)
+        label, spec = self._release.label, self.spec(kind, block)
         sizes = {"num_gpu_blocks": num_blocks, "enable_caching": caching, "hash_block_size": 1}
         pool = ByName(label, self._release[POOL].BlockPool, sizes)(**sizes)
         offered = {"kv_cache_spec": spec, "block_pool": pool, "enable_caching": caching, "kv_cache_group_id": 0}
@@ -234,6 +256,14 @@ def estimate_theorems(sources: Sources) -> Iterator[Theorem]:
         yield Theorem(f"PATHS.ESTIMATE.GROW.{id_part}", claim, f"{bound}, {steps} steps", growth, apart)
 
 
+def skipped_theorems(sources: Sources) -> Iterator[Theorem]:
+    """For the kinds that release as they go: exactly what no later token reads is released."""
+    for kind in (Kind("sliding"), Kind("chunked")):
+        claim = f"what {kind.label} releases after a step is exactly what no later token reads, for any sizes"
+        scenario = Skipping(kind, sources, SKIPPED_BLOCKS)
+        yield Theorem(f"PATHS.SKIPPED.{kind.label}".upper(), claim, f"{SKIPPED_BLOCKS} blocks, 2 steps", scenario, SKIPPED_BLOCKS)
+
+
 def prove_port_lookups(port: str, profile: Profile | None = None) -> list[Result]:
     """The look-ups of a port's own source."""
     return [theorem.prove() for theorem in look_up_theorems(sources_of(port, profile))]
@@ -252,7 +282,7 @@ def port_theorems(port: str, profile: Profile | None = None) -> list[Result]:
         ReleaseError: It is a release that cannot be loaded.
     """
     sources = sources_of(port, profile)
-    return [theorem.prove() for theorem in (*look_up_theorems(sources), *estimate_theorems(sources))]
+    return [theorem.prove() for theorem in (*look_up_theorems(sources), *skipped_theorems(sources), *estimate_theorems(sources))]
 
 
 __all__ = [
@@ -265,5 +295,6 @@ __all__ = [
     "port_theorems",
     "prove_port_estimates",
     "prove_port_lookups",
+    "skipped_theorems",
     "sources_of",
 ]

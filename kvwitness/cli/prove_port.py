@@ -7,9 +7,12 @@ import click
 
 from kvwitness.cli.errors import FAILED, HELD, UNDECIDED
 from kvwitness.cli.options import kinds_called
+from kvwitness.cut_port import CutTheorem, cut_theorems
 from kvwitness.model.profile import PROFILES
 from kvwitness.report import path_report
-from kvwitness.symbolic_port import Result, Theorem, estimate_theorems, look_up_theorems, sources_of
+from kvwitness.symbolic_port import Result, Theorem, estimate_theorems, look_up_theorems, skipped_theorems, sources_of
+
+Claim = Theorem | CutTheorem
 
 
 def prove_port(port: str, names: tuple[str, ...], kind: str | None, profile: str | None, *, as_json: bool) -> int:
@@ -19,7 +22,8 @@ def prove_port(port: str, names: tuple[str, ...], kind: str | None, profile: str
     """
     rules = PROFILES[profile] if profile else None
     sources = sources_of(port, rules)
-    claims = _chosen([*look_up_theorems(sources), *estimate_theorems(sources)], names, kind)
+    bounded = [*look_up_theorems(sources), *skipped_theorems(sources), *estimate_theorems(sources)]
+    claims = _chosen([*cut_theorems(sources), *bounded], names, kind)
     started = time.monotonic()
     results = [_told(claim, f"{number}/{len(claims)}") for number, claim in enumerate(claims, start=1)]
     report = path_report.as_data if as_json else path_report.as_text
@@ -28,10 +32,10 @@ def prove_port(port: str, names: tuple[str, ...], kind: str | None, profile: str
     verdicts = {result.verdict for result in results}
     if "refuted" in verdicts:
         return FAILED
-    return UNDECIDED if verdicts - {"proved"} else HELD
+    return UNDECIDED if verdicts - {"proved", "not cut"} else HELD
 
 
-def _chosen(claims: list[Theorem], names: tuple[str, ...], kind: str | None) -> list[Theorem]:
+def _chosen(claims: list[Claim], names: tuple[str, ...], kind: str | None) -> list[Claim]:
     kinds = {label.upper() for label in kinds_called(kind)} if kind else set()
     chosen = [
         claim for claim in claims if (not names or claim.id in names) and (not kinds or any(f".{name}" in claim.id for name in kinds))
@@ -41,7 +45,7 @@ def _chosen(claims: list[Theorem], names: tuple[str, ...], kind: str | None) -> 
     return chosen
 
 
-def _told(claim: Theorem, count: str) -> Result:
+def _told(claim: Claim, count: str) -> Result:
     result = claim.prove()
     click.echo(f"kvwitness: {count} {claim.id}: {result.verdict}, {result.bound}, {result.seconds:.2f} s", err=True)
     return result

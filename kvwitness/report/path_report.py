@@ -9,7 +9,7 @@ from kvwitness.symbolic_port import Result
 
 def as_text(results: Sequence[Result], *, port: str, profile: str, seconds: float) -> str:
     """A row a claim, then how many came out how, then the reason of each that is not proved."""
-    rows = [("claim", "verdict", "bound", "paths", "time"), *(_row(result) for result in results)]
+    rows = [("claim", "verdict", "engine", "bound", "paths", "time"), *(_row(result) for result in results)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     told = ", ".join(f"{times} {verdict}" for verdict, times in sorted(Counter(result.verdict for result in results).items()))
@@ -18,7 +18,7 @@ def as_text(results: Sequence[Result], *, port: str, profile: str, seconds: floa
 
 
 def _row(result: Result) -> tuple[str, ...]:
-    return result.id, result.verdict, result.bound, f"{result.paths:,}", f"{result.seconds:.2f} s"
+    return result.id, result.verdict, result.engine, result.bound, f"{result.paths:,}", f"{result.seconds:.2f} s"
 
 
 def _reason(result: Result) -> str:
@@ -37,6 +37,7 @@ def as_data(results: Sequence[Result], *, port: str, profile: str, seconds: floa
                 "id": result.id,
                 "claim": result.claim,
                 "verdict": result.verdict,
+                "engine": result.engine,
                 "bound": result.bound,
                 "paths": result.paths,
                 "seconds": round(result.seconds, 3),

@@ -26,6 +26,12 @@ class Sources(Protocol):
 
     profile: Profile
 
+    def spec(self, kind: Kind, block: Number) -> Any:
+        """The port's own description of a group."""
+
+    def manager_class(self, kind: Kind, block: Number) -> Any:
+        """The class of a kind's managers."""
+
     def look_up(self, kind: Kind, block: Number, *, keys: Sequence[Any], pool: Any, **arguments: Any) -> Sequence[Any]:
         """The hit of one group, by the manager's own look-up on a stand-in for the pool."""
 
