@@ -52,20 +52,19 @@ def as_text(tallies: Sequence[Tally], oracles: Sequence[str] = ORACLES, *, port:
         absent = [f"not offered: {label} ({reason})" for label, reason in not_offered(profile_called(profile)).items()]
         lines += ["", f"profile {profile}", *_table(mine, oracles), *told_line(mine, oracles)]
         lines += [*errata_lines(mine, profile, oracles), *gap_lines(mine), *absent]
-    others = NOT_RUN if any(_is_mixed(tally) for tally in tallies) else (MIXED, *NOT_RUN)
-    lines += ["", "not run: " + ", ".join(f"`kvwitness {command}`" for command in others)]
+    lines += ["", "not run: " + ", ".join(f"`kvwitness {command}`" for command in not_run(tallies))]
     new = sum(len(tally.findings) for tally in tallies)
     return "\n".join([*lines, f"FAILED: {new} new findings" if new else "held: no new finding"])
-
-
-def _is_mixed(tally: Tally) -> bool:
-    """Whether the runs had groups of several kinds or sizes."""
-    return "+" in tally.label
 
 
 def told_line(tallies: Sequence[Tally], oracles: Sequence[str]) -> list[str]:
     """How many KV events were judged, where anybody listened."""
     return [f"  {sum(tally.told for tally in tallies):,} KV events told"] if set(oracles) & set(HEARING) else []
+
+
+def not_run(tallies: Sequence[Tally]) -> tuple[str, ...]:
+    """The other commands that check our own implementation."""
+    return NOT_RUN if any(tally.is_mixed for tally in tallies) else (MIXED, *NOT_RUN)
 
 
 def _table(tallies: Sequence[Tally], oracles: Sequence[str]) -> list[str]:
@@ -86,7 +85,7 @@ def errata_lines(tallies: Sequence[Tally], profile: str, oracles: Sequence[str] 
     """The known errata that were met, each with its smallest run, and those that were not, of those that could have been."""
     lines = []
     for erratum in errata_of(profile_called(profile)):
-        if (erratum.is_of_mixes and not any(map(_is_mixed, tallies))) or (erratum.is_of_events and PLAIN not in oracles):
+        if (erratum.is_of_mixes and not any(tally.is_mixed for tally in tallies)) or (erratum.is_of_events and PLAIN not in oracles):
             continue
         met = [(tally, *tally.errata[erratum.id]) for tally in tallies if erratum.id in tally.errata]
         if not met:
@@ -117,7 +116,7 @@ def as_data(
         "seconds": round(seconds, 3),
         "processes": jobs,
         "verdict": "failed" if any(tally.findings for tally in tallies) else "held",
-        "not_run": [*NOT_RUN],
+        "not_run": [*not_run(tallies)],
         "kinds": [tally_data(tally, oracles=oracles) for tally in tallies],
     }
 
