@@ -49,6 +49,19 @@ def chosen_theorems(names: tuple[str, ...], kind: str = "") -> list[Theorem]:
     return [each for each in wanted if not kind or not each.kinds or kind.split("-", maxsplit=1)[0] in each.kinds]
 
 
+def covering_theorems() -> list[Theorem]:
+    """A few theorems that together bear out every clause that has one: for each clause in turn the first, if none before does."""
+    theorems, covered, chosen = all_theorems(), set[str](), list[Theorem]()
+    for clause in REGISTRY:
+        bearing = [each for each in theorems if clause in each.clauses]
+        if clause not in covered and bearing:
+            # Of several, the one that bears out most.
+            best = max(bearing, key=lambda each: len(set(each.clauses) - covered))
+            chosen.append(best)
+            covered |= set(best.clauses)
+    return [each for each in theorems if each in chosen]
+
+
 STRICT = "a strict run is a free run with more asked of it: what is proved of every legal order holds of it"
 
 NO_THEOREM = {
@@ -63,4 +76,4 @@ NO_THEOREM = {
 """The clauses that no theorem bears out, each with the reason, and with what holds all the same."""
 
 
-__all__ = ["NO_THEOREM", "SUBJECTS", "all_theorems", "chosen_theorems"]
+__all__ = ["NO_THEOREM", "SUBJECTS", "all_theorems", "chosen_theorems", "covering_theorems"]

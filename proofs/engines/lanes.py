@@ -16,11 +16,8 @@ from kvwitness.proofs.theorem import Theorem
 PACKAGES = {"cvc5": "cvc5", "crosshair": "crosshair-tool"}
 """The lanes, each with the package that it needs."""
 
-MOST_WORK = 500_000
-"""The work, by cvc5's own count, after which a goal is left unknown."""
-
-MOST_SECONDS = 20.0
-"""How long CrossHair may look at a claim."""
+MOST_SECONDS = {"cvc5": 5.0, "crosshair": 20.0}
+"""How long each may look at a goal or a claim: what it does not answer by then is unknown, and no verdict hangs on it."""
 
 
 class NotInstalled(Exception):
@@ -77,7 +74,7 @@ def cvc5_says(text: str) -> str:
     import cvc5
 
     solver = cvc5.Solver(cvc5.TermManager())
-    solver.setOption("rlimit-per", str(MOST_WORK))
+    solver.setOption("tlimit-per", str(round(1000 * MOST_SECONDS["cvc5"])))
     solver.setLogic("ALL")
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "goal")
@@ -104,7 +101,7 @@ def crosshair_says(states: object) -> str:
     from crosshair.core_and_libs import analyze_function, run_checkables
     from crosshair.options import AnalysisKind, AnalysisOptionSet
 
-    options = AnalysisOptionSet(analysis_kind=[AnalysisKind.asserts], per_condition_timeout=MOST_SECONDS, report_all=True)
+    options = AnalysisOptionSet(analysis_kind=[AnalysisKind.asserts], per_condition_timeout=MOST_SECONDS["crosshair"], report_all=True)
     words = [f"{message.state.name}: {message.message}" for message in run_checkables(analyze_function(states, options))]
     worst = [word for word in words if not word.startswith("CONFIRMED")]
     return (worst or words or ["CANNOT_CONFIRM: nothing was said"])[0]
