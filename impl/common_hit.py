@@ -149,11 +149,15 @@ class CommonHit:
             if kindred.is_full and number in own:
                 found = min(length, own[number])
             else:
-                margin = kindred.block_size if self._use_eagle and kindred.drops else 0
-                found = own[number] = self._look_up(hits, kindred, keys, min(length + margin, max_length), drop=self._use_eagle)
+                reach = min(length + self._margin(kindred), max_length)
+                found = own[number] = self._look_up(hits, kindred, keys, reach, drop=self._use_eagle)
             agreed = agreed + 1 if found == length else 1
             length, number = found, (number + 1) % len(self.kindred)
         return length
+
+    def _margin(self, kindred: Kindred) -> int:
+        """How far behind a length its look-up must match, so that it comes back to that length once a draft model's block is dropped."""
+        return kindred.block_size if self._use_eagle and kindred.drops else 0
 
 
 def cut(hit: BlockTable | None, num_blocks: int) -> BlockTable | None:

@@ -29,7 +29,10 @@ class HybridKVCacheCoordinator:
         single_type_managers: One manager a group.
         alignment_tokens: What hit lengths are multiples of.
         use_eagle: Whether a draft model shares the cache.
+        common_hit_class: What finds the hit that they have in common.
     """
+
+    common_hit_class: type[CommonHit] = CommonHit
 
     def __init__(
         self,
@@ -55,7 +58,7 @@ class HybridKVCacheCoordinator:
                 manager.expect_look_ups(alignment_tokens, use_eagle)
         self._encodes = [isinstance(manager, CrossAttentionManager) for manager in self.single_type_managers]
         self._no_hits: Hits = ((),) * len(self.single_type_managers)
-        self._common_hit = CommonHit(self.single_type_managers, block_pool, alignment_tokens, use_eagle)
+        self._common_hit = self.common_hit_class(self.single_type_managers, block_pool, alignment_tokens, use_eagle)
         self._in_two_phases = block_pool.profile.adoption == "two_phase"
         self._publishes = block_pool.profile.hybrid_publish
 

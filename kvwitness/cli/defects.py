@@ -14,6 +14,8 @@ from kvwitness.hunt import Budget, Hunted, hunt_all
 from kvwitness.ports.resolve import resolve
 from kvwitness.properties.defects.catalogue import DEFECTS, defect_named
 from kvwitness.properties.defects.defect import Defect
+from kvwitness.properties.mixes import MIXES
+from kvwitness.properties.situations import LABELS
 from kvwitness.report import defects_report
 
 
@@ -36,7 +38,7 @@ def defects(
     if markdown:
         click.echo(defects_report.as_markdown())
         return HELD
-    kinds = kinds_called(kind)
+    kinds = kinds_called(kind) if kind is not None else (*LABELS, *MIXES)
     chosen = chosen_defects(names, kinds)
     processes = min(jobs or available_jobs(), len(chosen))
     started = time.monotonic()

@@ -19,6 +19,7 @@ class MutantPort(ImplPort):
         """Follow ``profile``, but for the defect."""
         super().__init__(profile)
         self.pool_class = defect.parts.pool
+        self.coordinator_class = defect.parts.coordinator
         self._wrong_managers = defect.parts.managers
         self._name = defect.name
 

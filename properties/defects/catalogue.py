@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-from kvwitness.properties.defects import cross, events, lookup, mamba, pool, rules, step, tables
+from kvwitness.properties.defects import cross, events, groups, lookup, mamba, pool, rules, step, tables
 from kvwitness.properties.defects.defect import Defect
 
 DEFECTS: tuple[Defect, ...] = (
@@ -13,6 +13,7 @@ DEFECTS: tuple[Defect, ...] = (
     *mamba.DEFECTS,
     *cross.DEFECTS,
     *step.DEFECTS,
+    *groups.DEFECTS,
     *rules.DEFECTS,
 )
 """Every seeded defect, in the order of reports."""

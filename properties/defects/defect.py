@@ -7,7 +7,9 @@ from typing import Any
 from attrs import field, frozen
 
 from kvwitness.impl import specs
+from kvwitness.impl.common_hit import CommonHit
 from kvwitness.impl.factory import spec_manager_map
+from kvwitness.impl.hybrid import HybridKVCacheCoordinator
 from kvwitness.impl.manager import SingleTypeKVCacheManager
 from kvwitness.impl.pool import BlockPool
 from kvwitness.impl.table import BlockTable
@@ -40,10 +42,12 @@ class Parts:
 
     Attributes:
         pool: The pool's class.
+        coordinator: The class that brings mixed groups together.
         managers: Other managers for some specs.
     """
 
     pool: type[BlockPool] = BlockPool
+    coordinator: type[HybridKVCacheCoordinator] = HybridKVCacheCoordinator
     managers: Mapping[type[specs.KVCacheSpec], type[SingleTypeKVCacheManager]] = field(factory=dict)
 
 
@@ -92,9 +96,31 @@ def in_pool(name: str, pool: type[BlockPool], kinds: tuple[str, ...], clauses: t
     return Defect(name, _sentence(pool), kinds, clauses, Parts(pool=pool), mechanism)
 
 
-def in_rule(name: str, wrong: str, axis: str, kinds: tuple[str, ...], clauses: tuple[str, ...], mechanism: str = "") -> Defect:
-    """A defect of a rule: on one axis everybody follows the release ``vllm-0.16`` instead of the sound choice."""
-    return Defect(name, wrong, kinds, clauses, Parts(), mechanism, with_axis_of(SOUND, axis, VLLM_0_16))
+def in_groups(name: str, mixin: type[Any], kinds: tuple[str, ...], clauses: tuple[str, ...], mechanism: str = "") -> Defect:
+    """A defect whose class stands in front of the coordinator of mixed groups; its docstring is the sentence."""
+    coordinator = type(HybridKVCacheCoordinator.__name__, (mixin, HybridKVCacheCoordinator), {})
+    return Defect(name, _sentence(mixin), kinds, clauses, Parts(coordinator=coordinator), mechanism)
+
+
+def in_common_hit(name: str, mixin: type[Any], kinds: tuple[str, ...], clauses: tuple[str, ...], mechanism: str = "") -> Defect:
+    """A defect whose class stands in front of the look-up of mixed groups; its docstring is the sentence."""
+    common_hit = type(CommonHit.__name__, (mixin, CommonHit), {})
+    coordinator = type(HybridKVCacheCoordinator.__name__, (HybridKVCacheCoordinator,), {"common_hit_class": common_hit})
+    return Defect(name, _sentence(mixin), kinds, clauses, Parts(coordinator=coordinator), mechanism)
+
+
+def in_rule(
+    name: str,
+    wrong: str,
+    axis: str,
+    kinds: tuple[str, ...],
+    clauses: tuple[str, ...],
+    mechanism: str = "",
+    *,
+    release: Profile = VLLM_0_16,
+) -> Defect:
+    """A defect of a rule: on one axis everybody follows a release, ``vllm-0.16`` unless another is named, instead of the sound choice."""
+    return Defect(name, wrong, kinds, clauses, Parts(), mechanism, with_axis_of(SOUND, axis, release))
 
 
 def _sentence(documented: object) -> str:

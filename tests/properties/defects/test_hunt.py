@@ -7,10 +7,11 @@ from kvwitness.ports.mutant import MutantPort, make_mutant
 from kvwitness.ports.resolve import PortError, resolve
 from kvwitness.properties.defects.catalogue import DEFECTS, defect_named
 from kvwitness.properties.defects.defect import Defect
+from kvwitness.properties.mixes import MIXES
 from kvwitness.properties.situations import LABELS
 
 UNTIL_KILLED = Budget(runs_alone=0, replays=0)
-HEALTHY = Defect("healthy", "Nothing goes wrong.", LABELS, ())
+HEALTHY = Defect("healthy", "Nothing goes wrong.", (*LABELS, *MIXES), ())
 
 ONLY_CONTENTS = ("rule-same-step-state-hit", "rule-preempted-plan-kept", "rule-optimistic-release", "rule-tail-chunks-cut")
 
@@ -37,6 +38,12 @@ def test_a_defect_is_killed_on_each_of_its_kinds(name: str) -> None:
 @pytest.mark.parametrize("label", LABELS)
 def test_the_right_implementation_survives_the_same_hunt(label: str) -> None:
     assert hunt(HEALTHY, Budget(runs=25), [label]).first is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mix", ["full+sliding", "sliding+mamba-align", "full+cross"])
+def test_the_right_coordinator_survives_the_same_hunt(mix: str) -> None:
+    assert hunt(HEALTHY, Budget(runs=15), [mix]).first is None
 
 
 @pytest.mark.slow
