@@ -62,6 +62,7 @@ def covering_theorems() -> list[Theorem]:
     return [each for each in theorems if each in chosen]
 
 
+PLANNER = "the planners of real releases, in runs and with orders that may occur, by `kvwitness conform --planner`"
 STRICT = "a strict run is a free run with more asked of it: what is proved of every legal order holds of it"
 
 NO_THEOREM = {
@@ -72,6 +73,11 @@ NO_THEOREM = {
     "CALLER.STRICT.ADMISSION": ("what a real planner does, not what managers need", STRICT),
     "CALLER.STRICT.PREEMPTION": ("what a real planner does, not what managers need", STRICT),
     "CALLER.STRICT.RUNNING-FIRST": ("what a real planner does, not what managers need", STRICT),
+    "PLAN.OUTPUT.KEPT": ("it judges another's planner, of which this spec has no rule", PLANNER),
+    "PLAN.OUTPUT.STALE": ("it judges another's planner, of which this spec has no rule", PLANNER),
+    "PLAN.PROGRESS": ("it judges another's planner, of which this spec has no rule", PLANNER),
+    "PLAN.SURVIVES": ("it judges another's planner, of which this spec has no rule", PLANNER),
+    "PLAN.TOLD": ("it judges another's planner, of which this spec has no rule", PLANNER),
 }
 """The clauses that no theorem bears out, each with the reason, and with what holds all the same."""
 

@@ -11,7 +11,7 @@ WORDS = {"proofs": "proved", "closure": "no mismatch", "defects": "caught"}
 LEFT_OUT = {
     "proofs": "their wrong variants not asked for",
     "closure": f"{FEW_STATES} states each at most",
-    "defects": "caught or not, not made small",
+    "defects": "not made small",
 }
 """What a quick check leaves out of each."""
 

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 from attrs import evolve
 
 from kvwitness import trace
+from kvwitness.besides import Outcome
 from kvwitness.campaign import Finding, Tally
 from kvwitness.checking import NO_PROFILE, profile_called
 from kvwitness.explain import asked
@@ -16,6 +17,7 @@ from kvwitness.properties.errata import errata_of
 from kvwitness.properties.events import PLAIN
 from kvwitness.properties.run import HEARING, ORACLES
 from kvwitness.properties.situations import not_offered
+from kvwitness.report import besides_report
 
 NOT_RUN = ("prove", "closure", "defects")
 MIXED = "check --groups"
@@ -42,7 +44,16 @@ def not_exercised(tally: Tally, never: frozenset[str] = frozenset()) -> list[str
     return [situation for situation in SITUATIONS if not tally.situations[situation] and situation not in never]
 
 
-def as_text(tallies: Sequence[Tally], oracles: Sequence[str] = ORACLES, *, port: str, seed: int, seconds: float, jobs: int) -> str:
+def as_text(
+    tallies: Sequence[Tally],
+    oracles: Sequence[str] = ORACLES,
+    *,
+    port: str,
+    seed: int,
+    seconds: float,
+    jobs: int,
+    besides: Sequence[Outcome] = (),
+) -> str:
     """The whole report."""
     total = sum(tally.operations for tally in tallies)
     calls = sum(tally.calls for tally in tallies)
@@ -52,9 +63,22 @@ def as_text(tallies: Sequence[Tally], oracles: Sequence[str] = ORACLES, *, port:
         absent = [f"not offered: {label} ({reason})" for label, reason in not_offered(profile_called(profile)).items()]
         lines += ["", f"profile {profile}", *_table(mine, oracles), *told_line(mine, oracles)]
         lines += [*errata_lines(mine, profile, oracles), *gap_lines(mine), *absent]
-    lines += ["", "not run: " + ", ".join(f"`kvwitness {command}`" for command in not_run(tallies))]
-    new = sum(len(tally.findings) for tally in tallies)
-    return "\n".join([*lines, f"FAILED: {new} new findings" if new else "held: no new finding"])
+    lines += ["", *besides_report.as_lines(besides)]
+    lines += ["not run: " + ", ".join(f"`kvwitness {command}`" for command in not_run(tallies, besides))]
+    return "\n".join([*lines, _last_line(tallies, besides)])
+
+
+def _last_line(tallies: Sequence[Tally], besides: Sequence[Outcome]) -> str:
+    """The verdict, with what does not hold first."""
+    new, broken, undecided = (sum(map(len, each)) for each in _lists(tallies, besides))
+    if new or broken:
+        also = f", {broken} theorems, worlds or defects" if broken else ""
+        return f"FAILED: {new} new findings{also}"
+    return f"undecided: {undecided} theorems or worlds" if undecided else "held: no new finding"
+
+
+def _lists(tallies: Sequence[Tally], besides: Sequence[Outcome]) -> tuple[list[Any], list[Any], list[Any]]:
+    return [tally.findings for tally in tallies], [each.failed for each in besides], [each.open for each in besides]
 
 
 def told_line(tallies: Sequence[Tally], oracles: Sequence[str]) -> list[str]:
@@ -62,9 +86,11 @@ def told_line(tallies: Sequence[Tally], oracles: Sequence[str]) -> list[str]:
     return [f"  {sum(tally.told for tally in tallies):,} KV events told"] if set(oracles) & set(HEARING) else []
 
 
-def not_run(tallies: Sequence[Tally]) -> tuple[str, ...]:
-    """The other commands that check our own implementation."""
-    return NOT_RUN if any(tally.is_mixed for tally in tallies) else (MIXED, *NOT_RUN)
+def not_run(tallies: Sequence[Tally], besides: Sequence[Outcome] = ()) -> tuple[str, ...]:
+    """The other commands that check our own implementation, where not all of what they do was done."""
+    rest = ("check --full",) if besides else NOT_RUN
+    left = () if besides and all(each.full for each in besides) else rest
+    return left if any(tally.is_mixed for tally in tallies) else (MIXED, *left)
 
 
 def _table(tallies: Sequence[Tally], oracles: Sequence[str]) -> list[str]:
@@ -107,7 +133,14 @@ def gap_lines(tallies: Sequence[Tally], never: frozenset[str] = frozenset()) -> 
 
 
 def as_data(
-    tallies: Sequence[Tally], oracles: Sequence[str] = ORACLES, *, port: str, seed: int, seconds: float, jobs: int
+    tallies: Sequence[Tally],
+    oracles: Sequence[str] = ORACLES,
+    *,
+    port: str,
+    seed: int,
+    seconds: float,
+    jobs: int,
+    besides: Sequence[Outcome] = (),
 ) -> dict[str, Any]:
     """The report as plain data."""
     return {
@@ -115,8 +148,9 @@ def as_data(
         "seed": seed,
         "seconds": round(seconds, 3),
         "processes": jobs,
-        "verdict": "failed" if any(tally.findings for tally in tallies) else "held",
-        "not_run": [*not_run(tallies)],
+        "verdict": _last_line(tallies, besides).partition(":")[0].lower(),
+        "besides": besides_report.as_data(besides),
+        "not_run": [*not_run(tallies, besides)],
         "kinds": [tally_data(tally, oracles=oracles) for tally in tallies],
     }
 
