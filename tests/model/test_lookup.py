@@ -10,7 +10,7 @@ from kvwitness.model.calls import Blocks, Call
 from kvwitness.model.kinds import Config, Kind
 from kvwitness.model.managers import State, apply, initial_state
 from kvwitness.model.pool import without_keys
-from kvwitness.model.profile import PROFILES, SOUND, VLLM_0_16, VLLM_0_19, VLLM_0_20, Profile
+from kvwitness.model.profile import PROFILES, SOUND, VLLM_0_16, VLLM_0_19, VLLM_0_20, VLLM_0_26, VLLM_0_32, Profile
 from kvwitness.properties.mixes import MIXES, random_mix
 
 FULL, WINDOW = Kind("full"), Kind("sliding", window=8)
@@ -100,15 +100,26 @@ def test_without_a_draft_model_the_passes_of_every_release_come_to_the_longest_l
         assert looked_up(state, config.max_model_len) == looked_up(expected, config.max_model_len)
 
 
+@pytest.mark.parametrize("profile", [VLLM_0_20, VLLM_0_26, VLLM_0_32])
+def test_a_kind_that_dropped_once_keeps_no_block_back_when_another_shortens_the_hit(profile: Profile) -> None:
+    config = drafting(Kind("sliding", window=5), Kind("mamba", mode="align", drafts=1))
+    state = findable(initial_state(config, profile), {(0, 1): 1, (0, 3): 2, (0, 4): 3, (1, 1): 4})
+    sound = findable(initial_state(config, SOUND), {(0, 1): 1, (0, 3): 2, (0, 4): 3, (1, 1): 4})
+
+    assert looked_up(state, 20) == ((1,), (4,))
+    assert looked_up(sound, 20) == ((), ())
+
+
+def findable(state: State, blocks: dict[tuple[int, int], int]) -> State:
+    """The state in which these blocks carry these keys of groups."""
+    keyed = {block: entry for entry, block in blocks.items()}
+    keys = tuple(keyed.get(block) for block in range(len(state.pool.keys)))
+    return evolve(state, pool=evolve(state.pool, keys=keys, index={entry: (block,) for entry, block in blocks.items()}))
+
+
 def some_published(config: Config, profile: Profile, rng: random.Random) -> State:
     """A pool on which all groups hold a long prefix, of which most blocks are findable."""
     state = initial_state(config, profile)
-    tokens, index, keys = config.max_model_len, dict(state.pool.index), list(state.pool.keys)
-    block = 0
-    for group in state.groups:
-        for place in range(tokens // group.block):
-            block += 1
-            entry = (group.number, (place + 1) * group.block // config.tokens_per_block)
-            if rng.random() < 0.85:
-                index[entry], keys[block] = (block,), entry
-    return evolve(state, pool=evolve(state.pool, index=index, keys=tuple(keys)))
+    places = [(group, place) for group in state.groups for place in range(config.max_model_len // group.block)]
+    entries = [(group.number, (place + 1) * group.block // config.tokens_per_block) for group, place in places]
+    return findable(state, {entry: block for block, entry in enumerate(entries, start=1) if rng.random() < 0.85})
