@@ -18,9 +18,9 @@ from kvwitness.proofs.engines.cut_numbers import CannotCut
 from kvwitness.proofs.engines.cut_source import Change
 from kvwitness.proofs.engines.cut_ways import Proofs, all_ways
 from kvwitness.proofs.engines.managers_on_paths import LookUp, Sources
-from kvwitness.proofs.engines.paths import Paths, Scenario, run_again
+from kvwitness.proofs.engines.paths import Scenario
 from kvwitness.proofs.engines.skipped_on_paths import Skipping
-from kvwitness.symbolic_port import ImplSources, Result
+from kvwitness.symbolic_port import ImplSources, Result, counterexample
 
 TWIN_BLOCKS = 3
 """How long the runs are in which a counterexample is looked for, in blocks."""
@@ -66,10 +66,9 @@ class CutTheorem:
         """The refutation by a short run, confirmed on plain numbers without any solver."""
         sources: Any = self.cut.classes if change is None else ChangedSources(self.cut.classes, change)  # type: ignore[arg-type]
         for scenario in self.twins(sources):
-            outcome = Paths(TWIN_BLOCKS + 1).run(scenario)
-            because = run_again(scenario, outcome.counterexample) if outcome.verdict == "refuted" else ""
-            if because:
-                return result("refuted", because, outcome.paths, counterexample=outcome.counterexample, scenario=scenario)
+            found = counterexample(scenario, TWIN_BLOCKS + 1)
+            if found is not None:
+                return result("refuted", found[0], counterexample=found[1], scenario=scenario)
         return None
 
 

@@ -15,6 +15,7 @@ from kvwitness.ports.resolve import PortError
 from kvwitness.proofs.engines.managers_on_paths import Admission, Growth, LookUp, Sources
 from kvwitness.proofs.engines.paths import Number, Paths, Scenario, run_again
 from kvwitness.proofs.engines.skipped_on_paths import Skipping
+from kvwitness.proofs.engines.small_numbers import broken_by
 
 LOOK_UP_BLOCKS = {"full": 32, "mamba-all": 32, "sliding": 8, "chunked": 8}
 """How long a look-up is proved, in blocks; for sizes there is no bound."""
@@ -91,11 +92,22 @@ class Theorem:
     def prove(self) -> Result:
         """Run it along all paths, and a counterexample once more on plain numbers; one that does not come back is no refutation."""
         outcome = Paths(self.blocks + 1).run(self.scenario)
-        verdict, because = outcome.verdict, outcome.because
-        if verdict == "refuted" and not (because := run_again(self.scenario, outcome.counterexample)):
+        verdict, because, numbers = outcome.verdict, outcome.because, outcome.counterexample
+        if verdict == "refuted" and not (because := run_again(self.scenario, numbers)):
             verdict, because = "unknown", f"a counterexample does not come back on plain numbers: {outcome.because}"
-        found = (outcome.counterexample, because, outcome.paths)
-        return Result(self.id, self.claim, verdict, self.bound, outcome.seconds, *found, scenario=self.scenario)
+        if verdict == "unknown" and (small := broken_by(self.scenario)) is not None:
+            # Source that is not run symbolically may still be wrong on plain numbers.
+            verdict, because, numbers = "refuted", *small
+        found = (outcome.seconds, numbers, because, outcome.paths)
+        return Result(self.id, self.claim, verdict, self.bound, *found, scenario=self.scenario)
+
+
+def counterexample(scenario: Scenario, beyond: int) -> tuple[str, Mapping[str, int]] | None:
+    """What is wrong, and for which numbers, confirmed without any solver; None where nothing is found."""
+    outcome = Paths(beyond).run(scenario)
+    if outcome.verdict == "refuted" and (because := run_again(scenario, outcome.counterexample)):
+        return because, outcome.counterexample
+    return None if outcome.verdict in ("proved", "vacuous") else broken_by(scenario)
 
 
 def impl_spec(kind: Kind, block: Number) -> specs.KVCacheSpec:
@@ -290,6 +302,7 @@ __all__ = [
     "ReleaseSources",
     "Result",
     "Theorem",
+    "counterexample",
     "estimate_theorems",
     "look_up_theorems",
     "port_theorems",

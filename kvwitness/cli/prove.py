@@ -54,7 +54,7 @@ def prove(
     if port is not None:
         from kvwitness.cli.prove_port import prove_port
 
-        return prove_port(port, names, kind, profile, as_json=as_json)
+        return prove_port(port, names, kind, profile, out, as_json=as_json)
     theorems, rules = _chosen(names, kind), PROFILES[profile or "sound"]
     if lane is not None:
         from kvwitness.cli.prove_lanes import ask_lane
