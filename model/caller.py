@@ -121,6 +121,7 @@ def resume(caller: Caller, name: str, *, new: int, external: int = 0, delayed: b
     request = caller.requests[name]
     require(legal.has_status(request, "preempted"), "CALLER.REQUEST.STATUS", name, "which is", request.status)
     require(legal.nothing_in_flight(request, caller.steps), "CALLER.RESUME.JUDGED", name)
+    require(legal.fits_length(caller.config, request.num_tokens), "CALLER.LENGTH", request.num_tokens, "tokens")
     require(legal.external_is_supported(caller.config, external), "CALLER.EXTERNAL", external, "external tokens")
     request = evolve(request, computed=0, placeholders=0, accepted=0, prefill=request.num_tokens)
     return (yield from _admit(caller, request, new=new, external=external, delayed=delayed))
