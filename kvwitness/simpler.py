@@ -253,11 +253,15 @@ def _regrouped(config: Config, name: str, values_of: Callable[[Kind], Iterable[i
     """The groups with one of their sizes changed: all together where they are alike, else one at a time."""
     groups = config.groups
     if not config.is_hybrid:
-        yield from ({"groups": tuple(evolve(kind, **{name: value}) for kind in groups)} for value in values_of(config.kind))
+        yield from ({"groups": tuple(_resized(kind, {name: value}) for kind in groups)} for value in values_of(config.kind))
         return
     for number, kind in enumerate(groups):
         for value in values_of(kind):
-            yield {"groups": (*groups[:number], evolve(kind, **{name: value}), *groups[number + 1 :])}
+            yield {"groups": (*groups[:number], _resized(kind, {name: value}), *groups[number + 1 :])}
+
+
+def _resized(kind: Kind, sizes: dict[str, Any]) -> Kind:
+    return evolve(kind, **sizes)
 
 
 def _sizes_with_it(config: Config, size: int) -> dict[str, Any]:
@@ -267,7 +271,7 @@ def _sizes_with_it(config: Config, size: int) -> dict[str, Any]:
         return tokens * size // config.block_size
 
     names = ("window", "chunk", "sink_tokens", "block_size")
-    groups = tuple(evolve(kind, **{name: scaled(getattr(kind, name)) for name in names}) for kind in config.groups)
+    groups = tuple(_resized(kind, {name: scaled(getattr(kind, name)) for name in names}) for kind in config.groups)
     whole = [kind.block_size or size for kind in groups if kind.label == "mamba-none"]
     fits = {"max_model_len": min(config.max_model_len, *whole)} if whole else {}
     return {"groups": groups, "alignment": scaled(config.alignment), **fits}
