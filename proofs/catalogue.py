@@ -66,10 +66,6 @@ PLANNER = "the planners of real releases, in runs and with orders that may occur
 STRICT = "a strict run is a free run with more asked of it: what is proved of every legal order holds of it"
 
 NO_THEOREM = {
-    "CALLER.EXTERNAL": (
-        "which kinds a connector loads for is a list, and no arithmetic",
-        "every kind, with prefix caching and without, by test",
-    ),
     "CALLER.STRICT.ADMISSION": ("what a real planner does, not what managers need", STRICT),
     "CALLER.STRICT.PREEMPTION": ("what a real planner does, not what managers need", STRICT),
     "CALLER.STRICT.RUNNING-FIRST": ("what a real planner does, not what managers need", STRICT),

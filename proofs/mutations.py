@@ -38,6 +38,7 @@ RULES: tuple[Callable[..., Any], ...] = (
     request.settled_tokens,
     legal.chunk_is_known,
     legal.drafts_fit,
+    legal.external_is_supported,
     legal.let_through,
     legal.outputs_fit,
     legal.planned_once,

@@ -320,3 +320,33 @@ def what_is_asked_leaves_room(domain: Domain, beside: int = 0) -> Statement:
         "all, and drafts": _allows(known, known + drafts + beside, drafts, k, accepted + 1),
     }
     return Statement(hypotheses, goals)
+
+
+def _loads(kind: str, external: Any, caching: Any) -> Any:
+    """Whether external tokens are let in where all groups are of a kind."""
+
+    def run(tokens: Any, cached: Any) -> Any:
+        config: Any = SimpleNamespace(caching=cached, has=lambda *kinds: kind in kinds)
+        return legal.external_is_supported(config, tokens)
+
+    return merged(run, external, caching)
+
+
+def _loads_anything(_kind: str, external: Any, caching: Any) -> Any:
+    return either(external == 0, caching)
+
+
+@theorem(
+    "external-tokens-have-entries-of-their-own",
+    clauses="CALLER.EXTERNAL, TABLE.EXTERNAL",
+    witness={"external": 2, "caching": True},
+    wrong=[Wrong("any kind loads", {"loads": _loads_anything})],
+)
+def external_tokens_have_entries_of_their_own(domain: Domain, loads: Function = _loads) -> Statement:
+    """External tokens come only where a token's entry is its own and is published: never as Mamba states, never for cross attention,
+    and never without prefix caching; and none at all is always allowed.
+    """
+    external, caching = domain.number("external"), domain.truth("caching")
+    goals = {kind: iff(loads(kind, external, caching), either(external == 0, caching)) for kind in ("full", "sliding", "chunked", "sink")}
+    none = {kind: iff(loads(kind, external, caching), external == 0) for kind in ("mamba", "cross")}
+    return Statement({}, {**goals, **none})

@@ -207,7 +207,7 @@ def test_the_relation_of_a_micro_step_is_what_the_pool_does(name: str) -> None:
 
 @pytest.mark.parametrize("name", adequacy.COMPARISONS)
 def test_what_is_stated_anew_is_what_the_model_does(name: str) -> None:
-    assert adequacy.difference(name, tries=1500) is None
+    assert adequacy.difference(name, tries=800) is None
 
 
 @pytest.mark.parametrize("name", adequacy.COMPARISONS)
