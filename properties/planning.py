@@ -10,10 +10,20 @@ from typing import Any, Literal
 from attrs import field, frozen
 
 from kvwitness.model.kinds import Config, ConfigError, Kind
+from kvwitness.model.planning import (
+    output_is_kept,
+    planner_goes_on,
+    planner_survives,
+    stale_output_is_dropped,
+    worker_is_told_the_table,
+)
 from kvwitness.properties.operations import Arrive, Execute, Reset
 from kvwitness.properties.replay import Setting
 
 Policy = Literal["fcfs", "priority"]
+
+OWED = (planner_survives, worker_is_told_the_table, output_is_kept, stale_output_is_dropped, planner_goes_on)
+"""What a planner owes besides what the oracles of any run judge."""
 
 POLICIES: tuple[Policy, ...] = ("fcfs", "priority")
 
@@ -155,6 +165,7 @@ PLANNER_NAMES: dict[str, type[Any]] = {
 }
 
 __all__ = [
+    "OWED",
     "PLANNER_NAMES",
     "POLICIES",
     "Abort",

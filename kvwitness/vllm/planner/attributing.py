@@ -15,7 +15,7 @@ from kvwitness.properties.replay import MakePort, Setting, replay
 from kvwitness.properties.view import View
 from kvwitness.properties.violation import Violation
 from kvwitness.vllm.loader import Release
-from kvwitness.vllm.planner.errata import planner_erratum_of
+from kvwitness.vllm.planner.errata import Seen, planner_erratum_of
 from kvwitness.vllm.planner.replaying import replay_planner
 
 JUDGES = ("accounting", "contents", "liveness")
@@ -68,7 +68,7 @@ def attributed_on_planner(
             erratum = attribute(reference, ours, theirs, violation)
             if erratum is not None:
                 return Attributed(erratum.id, erratum.sentence, "counterfactual")
-    own = planner_erratum_of(release.version, setting, operations, violation)
+    own = planner_erratum_of(release.version, Seen(setting, operations, theirs, violation))
     return Attributed(own.id, own.sentence, "signature") if own is not None else None
 
 

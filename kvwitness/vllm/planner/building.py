@@ -1,5 +1,6 @@
 """A release's planner for a configuration of ours, idle."""
 
+from math import gcd
 from typing import Any
 
 from attrs import frozen
@@ -7,7 +8,8 @@ from attrs import frozen
 from kvwitness.model.kinds import Config
 from kvwitness.properties.planning import PlannerSettings
 from kvwitness.vllm.build import NotOffered, spec_of
-from kvwitness.vllm.by_name import ByName
+from kvwitness.vllm.by_name import ByName, parameters_of
+from kvwitness.vllm.generations import NEWEST, version_numbers
 from kvwitness.vllm.loader import SPECS, Release
 from kvwitness.vllm.planner.answers import NoGrammar, NoMedia
 from kvwitness.vllm.planner.connector import PlainConnector
@@ -50,6 +52,19 @@ def cache_configuration(release: Release, config: Config) -> Any:
     return ByName(release.label, specs.KVCacheConfig, told)(**told)
 
 
+PARTIAL_HITS_SINCE = (0, 26)
+"""The first release whose hits may end inside a block where keys are finer than blocks."""
+
+
+def _check_sizes(release: Release, config: Config) -> None:
+    """Refuse blocks that are wider than keys where that means another thing than merged keys."""
+    wider = any(config.block_of(group) != config.tokens_per_block for group in range(len(config.groups)))
+    if gcd(*map(config.block_of, range(len(config.groups)))) != config.tokens_per_block:
+        raise NotOffered("a key stands for what all groups' blocks have in common")
+    if wider and (version_numbers(release.version) or NEWEST) >= PARTIAL_HITS_SINCE:
+        raise NotOffered("with blocks wider than keys hits may end inside a block, which is not followed here")
+
+
 def build_planner(release: Release, config: Config, settings: PlannerSettings, connector: PlainConnector | None) -> BuiltPlanner:
     """A planner for that pool; it plans ahead if the configuration's depth is more than 1.
 
@@ -57,12 +72,13 @@ def build_planner(release: Release, config: Config, settings: PlannerSettings, c
         NotOffered: The release cannot build one for these groups.
         ReleaseError: It asks for something that is not known here.
     """
+    _check_sizes(release, config)
     scheduler_class = release[ASYNC_SCHEDULER].AsyncScheduler if config.depth > 1 else release[SCHEDULER].Scheduler
     offered = {
         "vllm_config": configuration(release.label, config, settings, connector),
         "kv_cache_config": cache_configuration(release, config),
         "structured_output_manager": NoGrammar(),
-        "block_size": scheduler_block(config),
+        "block_size": scheduler_block(config) if "hash_block_size" in parameters_of(scheduler_class) else config.tokens_per_block,
         "hash_block_size": config.tokens_per_block,
         "mm_registry": NoMedia(),
         "log_stats": False,

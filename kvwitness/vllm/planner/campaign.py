@@ -14,10 +14,10 @@ from kvwitness.properties.errata import Erratum
 from kvwitness.properties.planning import PlannerOperation, PlannerSetting
 from kvwitness.properties.replay import MakePort
 from kvwitness.properties.violation import Violation
-from kvwitness.shrink import MOST_REPLAYS
+from kvwitness.vllm.build import NotOffered
 from kvwitness.vllm.generations import profile_name_for
 from kvwitness.vllm.loader import Release
-from kvwitness.vllm.planner.attributing import attributed_on_planner
+from kvwitness.vllm.planner.attributing import Attributed, attributed_on_planner
 from kvwitness.vllm.planner.coverage import count
 from kvwitness.vllm.planner.driver import PlannerRun
 from kvwitness.vllm.planner.generator import Surroundings
@@ -28,8 +28,11 @@ from kvwitness.vllm.planner.situations import random_planner
 OPERATIONS_PER_RUN = 100
 """Operations before a run is given nothing new and emptied."""
 
-SHRUNK_PER_ERRATUM = 1
-"""Findings of one erratum that are made small; later ones are counted."""
+MOST_REPLAYS_FOR_NEW = 2000
+"""Replays for making a finding small that nothing explains as it is."""
+
+DRAWS = 40
+"""Sizes that are drawn for a mix until a release can plan for them."""
 
 REPLAYS_FOR_KNOWN = 400
 """Replays for making a finding small that is a known erratum as it is."""
@@ -45,9 +48,17 @@ def planner_run(release: Release, profile: Profile, label: str, seed: int, numbe
         NotOffered: The release cannot plan for these groups.
     """
     rng = random.Random(f"planner:{seed}:{label}:{number}")
-    config, settings = random_planner(rng, label)
-    run = PlannerRun(release, config, profile, settings)
-    return run, _operations(run, Surroundings(rng, run))
+    for draws_left in reversed(range(DRAWS)):
+        config, settings = random_planner(rng, label)
+        try:
+            run = PlannerRun(release, config, profile, settings)
+        except NotOffered:
+            # What no draw of sizes can have, the release does not offer.
+            if not draws_left:
+                raise
+        else:
+            return run, _operations(run, Surroundings(rng, run))
+    raise AssertionError("a draw ends it")
 
 
 def _operations(run: PlannerRun, around: Surroundings) -> Iterator[PlannerOperation]:
@@ -92,6 +103,7 @@ class Campaign:
         self._reference: MakePort = resolve(REFERENCE)
         self._label, self._seed = label, seed
         self.tally = Tally(label, self._profile.name)
+        self._seen_small: set[tuple[str, str]] = set()
 
     def run(self, numbers: Iterable[int], goes_on: Callable[[Tally], bool]) -> Tally:
         """Make the runs of those numbers while ``goes_on`` says so."""
@@ -109,21 +121,31 @@ class Campaign:
         return tally
 
     def _take_note(self, run: PlannerRun, number: int, violation: Violation) -> None:
-        """Name a finding: as it was found, or if that does not tell, as the small run that it shrinks to."""
+        """Name a finding: by a counterfactual as it was found, or by a signature once it is small, with all that hangs on it.
+
+        What looks like an erratum that was seen small on the same clause is counted without another small run.
+        """
         setting = PlannerSetting(run.given, self._profile, planner=run.settings)
-        known = self._known(setting, tuple(run.operations), violation)
-        if known is not None and self.tally.errata.get(known.id, (0,))[0] >= SHRUNK_PER_ERRATUM:
-            self.tally.meet_again(known)
+        known = attributed_on_planner(self._release, self._reference, setting, tuple(run.operations), violation)
+        if known is not None and (known.id, violation.clause) in self._seen_small:
+            self.tally.meet_again(_as_erratum(known, violation))
             return
-        replays = MOST_REPLAYS if known is None else REPLAYS_FOR_KNOWN
+        replays = MOST_REPLAYS_FOR_NEW if known is None else REPLAYS_FOR_KNOWN
         small = shrink_planner(self._release, setting, run.operations, violation.clause, most_replays=replays)
-        small_setting = cast("PlannerSetting", small.setting)
-        erratum = self._known(small_setting, cast("Any", small.operations), small.violation) or known
+        operations: tuple[PlannerOperation, ...] = cast("Any", small.operations)
+        smaller = cast("PlannerSetting", small.setting)
+        told = attributed_on_planner(self._release, self._reference, smaller, operations, small.violation)
+        if told is None and known is not None and known.by == "counterfactual":
+            told = known
+        erratum = None
+        if told is not None:
+            erratum = _as_erratum(told, violation)
+            self._seen_small.add((told.id, violation.clause))
         self.tally.note(Finding(number, len(run.operations), small, erratum, level_of(small.violation)))
 
-    def _known(self, setting: PlannerSetting, operations: tuple[PlannerOperation, ...], violation: Violation) -> Erratum | None:
-        found = attributed_on_planner(self._release, self._reference, setting, operations, violation)
-        return Erratum(found.id, found.sentence, (), (violation.clause,)) if found is not None else None
+
+def _as_erratum(found: Attributed, violation: Violation) -> Erratum:
+    return Erratum(found.id, found.sentence, (), (violation.clause,))
 
 
 __all__ = ["Campaign", "one_planner_run", "planner_run"]

@@ -4,12 +4,30 @@ from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
-from kvwitness.properties.operations import Reset
+from kvwitness.properties.operations import Arrive, Close, Grow, Operation, Preempt, Reset, Resume, Start
 from kvwitness.properties.planning import PlannerOperation, PlannerSetting, Submit
 from kvwitness.properties.violation import Violation
 from kvwitness.vllm.generations import Version, version_numbers
 
-Matches = Callable[[PlannerSetting, Sequence[PlannerOperation], Violation], bool]
+
+@frozen
+class Seen:
+    """A finding, as its erratum is told by.
+
+    Attributes:
+        setting: Sizes and settings.
+        operations: What happened to the planner.
+        theirs: What the planner did, as operations of our caller.
+        violation: What broke.
+    """
+
+    setting: PlannerSetting
+    operations: Sequence[PlannerOperation]
+    theirs: Sequence[Operation]
+    violation: Violation
+
+
+Matches = Callable[[Seen], bool]
 
 
 @frozen
@@ -37,28 +55,53 @@ def _is_forced_reset(operation: PlannerOperation) -> bool:
     return isinstance(operation, Reset) and operation.force
 
 
-def _reset_ahead(setting: PlannerSetting, operations: Sequence[PlannerOperation], _violation: Violation) -> bool:
-    return setting.config.depth > 1 and any(map(_is_forced_reset, operations))
+def _reset_ahead(seen: Seen) -> bool:
+    return seen.setting.config.depth > 1 and any(map(_is_forced_reset, seen.operations))
 
 
-def _reset_fenced(setting: PlannerSetting, operations: Sequence[PlannerOperation], violation: Violation) -> bool:
-    fenced = setting.config.depth > 1 and setting.planner.connector and _is_forced_reset(operations[-1])
-    return fenced and violation.because.startswith("reset_prefix_cache raises RuntimeError")
+def _reset_ahead_with_drafts(seen: Seen) -> bool:
+    return seen.setting.config.drafts > 0 and _reset_ahead(seen)
 
 
-def _padded_past_chunk(setting: PlannerSetting, _operations: Sequence[PlannerOperation], violation: Violation) -> bool:
-    cut = 0 < setting.planner.longest_chunk <= setting.config.drafts
-    return cut and "schedule raises AssertionError" in violation.because and "num_spec_tokens" in violation.because
+def _reset_fenced(seen: Seen) -> bool:
+    fenced = seen.setting.config.depth > 1 and seen.setting.planner.connector and _is_forced_reset(seen.operations[-1])
+    return fenced and seen.violation.because.startswith("reset_prefix_cache raises RuntimeError")
 
 
-def _load_waits(setting: PlannerSetting, operations: Sequence[PlannerOperation], _violation: Violation) -> bool:
-    return setting.planner.connector and any(isinstance(operation, Submit) and operation.delayed for operation in operations)
+def _padded_past_chunk(seen: Seen) -> bool:
+    cut = 0 < seen.setting.planner.longest_chunk <= seen.setting.config.drafts
+    return cut and "schedule raises AssertionError" in seen.violation.because and "num_spec_tokens" in seen.violation.because
 
 
-def _ahead_with_drafts(setting: PlannerSetting, _operations: Sequence[PlannerOperation], _violation: Violation) -> bool:
-    config = setting.config
+def _loads(seen: Seen) -> bool:
+    return seen.setting.planner.connector and any(isinstance(operation, Submit) and operation.delayed for operation in seen.operations)
+
+
+def _load_waits(seen: Seen) -> bool:
+    return _loads(seen) and any(isinstance(operation, Arrive) for operation in seen.operations)
+
+
+def _load_reserves(seen: Seen) -> bool:
+    return _loads(seen) and seen.setting.config.drafts > 0
+
+
+def _ahead_with_drafts(seen: Seen) -> bool:
+    config = seen.setting.config
     forgets = any(kind.kind in ("sliding", "chunked", "mamba") for kind in config.groups)
-    return forgets and config.drafts > 0 and setting.profile.release_basis == "optimistic"
+    return forgets and config.drafts > 0 and seen.setting.profile.release_basis == "optimistic"
+
+
+def _preempted_in_plan(seen: Seen) -> bool:
+    """Somebody is preempted in the very plan that had granted slots to it."""
+    planned: set[str] = set()
+    for operation in seen.theirs:
+        if isinstance(operation, Close):
+            planned.clear()
+        elif isinstance(operation, Grow | Start | Resume):
+            planned.add(operation.id)
+        elif isinstance(operation, Preempt) and operation.id in planned:
+            return seen.setting.planner.policy == "priority"
+    return False
 
 
 CONTENTS = tuple(f"CONTENTS.{name}" for name in ("CACHED", "READ.OWN", "READ.FREED", "READ.PRESENT", "READ.LATENT", "WRITE.PRESENT"))
@@ -69,8 +112,24 @@ PLANNER_ERRATA: tuple[PlannerErratum, ...] = (
         "With steps planned ahead, a forced reset of the prefix cache loses a token that is sampled afterwards, or kills the engine.",
         ("PLAN.OUTPUT.KEPT", "PLAN.OUTPUT.STALE", "PLAN.SURVIVES", *CONTENTS, "CONTENTS.WRITE.ALONE"),
         (0, 14),
-        (0, 20),
+        (0, 21),
         _reset_ahead,
+    ),
+    PlannerErratum(
+        "reset-drops-drafted",
+        "With steps planned ahead and drafts, a forced reset of the prefix cache loses a token that is sampled afterwards.",
+        ("PLAN.OUTPUT.KEPT", "PLAN.OUTPUT.STALE", *CONTENTS, "CONTENTS.WRITE.ALONE"),
+        (0, 22),
+        (0, 26),
+        _reset_ahead_with_drafts,
+    ),
+    PlannerErratum(
+        "preempted-plan-keyed",
+        "A request preempted in the step that planned it leaves blocks findable that are never computed.",
+        ("CONTENTS.CACHED", "CONTENTS.READ.OWN", "CONTENTS.READ.FREED", "MAMBA.HIT.COMPUTED", "LIVE.REFUSAL"),
+        (0, 14),
+        (0, 33),
+        _preempted_in_plan,
     ),
     PlannerErratum(
         "optimistic-release",
@@ -89,6 +148,14 @@ PLANNER_ERRATA: tuple[PlannerErratum, ...] = (
         _load_waits,
     ),
     PlannerErratum(
+        "load-never-admitted",
+        "With drafts, a request whose tokens are loaded is never admitted, since room for drafts is asked for that the pool does not have.",
+        ("PLAN.PROGRESS",),
+        (0, 31),
+        (0, 33),
+        _load_reserves,
+    ),
+    PlannerErratum(
         "reset-fenced",
         "With a connector and a step in flight, a forced reset of the prefix cache raises: blocks are kept back until the step has run.",
         ("PLAN.SURVIVES",),
@@ -100,7 +167,7 @@ PLANNER_ERRATA: tuple[PlannerErratum, ...] = (
         "padded-past-chunk",
         "With drafts and a longest prefill chunk that is not longer, the engine dies when a decode is padded with drafts and cut again.",
         ("PLAN.SURVIVES",),
-        (0, 22),
+        (0, 29),
         (0, 33),
         _padded_past_chunk,
     ),
@@ -108,17 +175,15 @@ PLANNER_ERRATA: tuple[PlannerErratum, ...] = (
 """Those that were found; `reset-drops-output` first, since what follows from it shows in many ways."""
 
 
-def planner_erratum_of(
-    version: str, setting: PlannerSetting, operations: Sequence[PlannerOperation], violation: Violation
-) -> PlannerErratum | None:
+def planner_erratum_of(version: str, seen: Seen) -> PlannerErratum | None:
     """The erratum of the list that a finding on that release is, or None."""
     numbers = version_numbers(version)
     for erratum in PLANNER_ERRATA:
         if numbers is not None and not erratum.first <= numbers <= erratum.last:
             continue
-        if violation.clause in erratum.clauses and erratum.matches(setting, operations, violation):
+        if seen.violation.clause in erratum.clauses and erratum.matches(seen):
             return erratum
     return None
 
 
-__all__ = ["PLANNER_ERRATA", "PlannerErratum", "planner_erratum_of"]
+__all__ = ["PLANNER_ERRATA", "PlannerErratum", "Seen", "planner_erratum_of"]

@@ -35,28 +35,23 @@ class Chains:
         return self._hashes.of(chain[first + block - 1 :: block])
 
 
+SAMPLING = {
+    "min_tokens": 0,
+    "ignore_eos": True,
+    "stop_token_ids": (),
+    "all_stop_token_ids": (),
+    **dict.fromkeys(("extra_args", "eos_token_id", "logprobs", "num_logprobs", "repetition_detection", "structured_outputs")),
+    "skip_reading_prefix_cache": None,
+}
+"""How a request samples, as far as a planner asks: it goes on until it has as many outputs as it may have."""
+
+
 def make_request(release: Release, submit: Submit, number: int, chains: Chains) -> Any:
     """A request of the release's own class; the ``number``-th to arrive."""
-    parameters = Told(
-        release.label,
-        "sampling_params",
-        max_tokens=submit.most,
-        min_tokens=0,
-        extra_args=None,
-        ignore_eos=True,
-        eos_token_id=None,
-        stop_token_ids=(),
-        all_stop_token_ids=(),
-        logprobs=None,
-        num_logprobs=None,
-        skip_reading_prefix_cache=None,
-        repetition_detection=None,
-        structured_outputs=None,
-    )
     offered = {
         "request_id": submit.id,
         "prompt_token_ids": list(submit.tokens),
-        "sampling_params": parameters,
+        "sampling_params": Told(release.label, "sampling_params", max_tokens=submit.most, **SAMPLING),
         "pooling_params": None,
         "eos_token_id": None,
         "arrival_time": float(number),

@@ -63,13 +63,19 @@ def _cache(label: str, config: Config) -> Told:
         label,
         "cache_config",
         num_gpu_blocks=config.blocks,
-        block_size=scheduler_block(config),
+        block_size=states_block(config),
         enable_prefix_caching=config.caching,
         mamba_cache_mode=modes[0] if modes else "none",
         enable_mamba_shared_prefix_checkpoint=False,
         enable_mamba_fine_grained_prefix_cache=False,
         prefix_cache_retention_interval=None,
     )
+
+
+def states_block(config: Config) -> int:
+    """What the cache's configuration says of the block size, in tokens: with Mamba groups it is theirs, by which chunks are split."""
+    sizes = [config.block_of(group) for group, kind in enumerate(config.groups) if kind.kind == "mamba"]
+    return max(sizes) if sizes else scheduler_block(config)
 
 
 def scheduler_block(config: Config) -> int:
@@ -130,44 +136,45 @@ def _speculative(label: str, config: Config) -> Told | None:
     )
 
 
+def _transfer(label: str, connector: Any) -> Told:
+    kept = {"kv_load_failure_policy": "recompute", "is_kv_consumer": True, "is_kv_producer": False}
+    return Told(label, "kv_transfer_config", connector=connector, **kept)
+
+
+def _observability(label: str) -> Told:
+    off = dict.fromkeys(("kv_cache_metrics", "enable_mfu_metrics", "enable_logging_iteration_details"), False)
+    return Told(label, "observability_config", per_request_spec_decode_metrics="none", **off)
+
+
+NOT_THERE: dict[str, Any] = {
+    **dict.fromkeys(("lora_config", "kv_events_config", "ec_transfer_config")),
+    **dict.fromkeys(("is_mm_encoder_only", "is_encoder_only", "use_v2_model_runner"), False),
+    "num_hash_lookahead_tokens": 0,
+}
+"""What the configuration says it does not have."""
+
+
 def configuration(label: str, config: Config, settings: PlannerSettings, connector: Any) -> Told:
     """All of a release's configuration that its planner asks for; steps may be planned as far ahead as the depth says."""
-    transfer = Told(
-        label, "kv_transfer_config", connector=connector, kv_load_failure_policy="recompute", is_kv_consumer=True, is_kv_producer=False
-    )
-    lookahead = config.drafts if config.draft_model else 0
-    return Told(
-        label,
-        "vllm_config",
-        scheduler_config=_scheduler(label, config, settings),
-        cache_config=_cache(label, config),
-        model_config=_model(label, config),
-        parallel_config=_parallel(label, config),
-        speculative_config=_speculative(label, config),
-        observability_config=Told(
-            label,
-            "observability_config",
-            kv_cache_metrics=False,
-            enable_mfu_metrics=False,
-            per_request_spec_decode_metrics="none",
-            enable_logging_iteration_details=False,
-        ),
-        ec_manager_config=Told(label, "ec_manager_config", get_encoder_cache_manager_obj=_answer(None)),
-        aux_output_config=Told(label, "aux_output_config", enabled=False),
-        kv_transfer_config=transfer if settings.connector else None,
-        lora_config=None,
-        kv_events_config=None,
-        ec_transfer_config=None,
-        is_mm_encoder_only=False,
-        is_encoder_only=False,
-        use_v2_model_runner=False,
-        max_concurrent_batches=config.depth,
-        max_in_flight_tokens=settings.budget * config.depth,
-        num_speculative_tokens=config.drafts,
-        num_lookahead_tokens=lookahead,
-        num_prefill_lookahead_tokens=1 if config.draft_model else 0,
-        num_hash_lookahead_tokens=0,
-    )
+    sections = {
+        "scheduler_config": _scheduler(label, config, settings),
+        "cache_config": _cache(label, config),
+        "model_config": _model(label, config),
+        "parallel_config": _parallel(label, config),
+        "speculative_config": _speculative(label, config),
+        "observability_config": _observability(label),
+        "ec_manager_config": Told(label, "ec_manager_config", get_encoder_cache_manager_obj=_answer(None)),
+        "aux_output_config": Told(label, "aux_output_config", enabled=False),
+        "kv_transfer_config": _transfer(label, connector) if settings.connector else None,
+    }
+    counts = {
+        "max_concurrent_batches": config.depth,
+        "max_in_flight_tokens": settings.budget * config.depth,
+        "num_speculative_tokens": config.drafts,
+        "num_lookahead_tokens": config.drafts if config.draft_model else 0,
+        "num_prefill_lookahead_tokens": 1 if config.draft_model else 0,
+    }
+    return Told(label, "vllm_config", **sections, **counts, **NOT_THERE)
 
 
 __all__ = ["MissingSetting", "Told", "configuration", "scheduler_block"]

@@ -5,6 +5,7 @@ import random
 from attrs import evolve
 
 from kvwitness.model.kinds import Config
+from kvwitness.properties.mixes import random_mix
 from kvwitness.properties.planning import PlannerSettings, fitting_length
 from kvwitness.properties.situations import random_config
 
@@ -27,14 +28,21 @@ def random_settings(rng: random.Random, config: Config) -> PlannerSettings:
     )
 
 
+def _pool(rng: random.Random, label: str) -> Config:
+    """A pool of a kind or a mix; a planner has one group a kind, and hits are aligned to the groups' blocks."""
+    if "+" in label:
+        return evolve(random_mix(rng, label), alignment=0)
+    drawn = random_config(rng, label)
+    return evolve(drawn, groups=drawn.groups[:1], alignment=0, dcp=1, pcp=1)
+
+
 def random_planner(rng: random.Random, label: str) -> tuple[Config, PlannerSettings]:
     """A pool and the settings of its planner; the same generator state gives the same."""
     while True:
-        drawn = random_config(rng, label)
-        config = evolve(drawn, groups=drawn.groups[:1], alignment=0, dcp=1, pcp=1)
+        config = _pool(rng, label)
         settings = random_settings(rng, config)
         length = fitting_length(config, settings.budget)
-        if label == "mamba-none" or length < 4:
+        if "mamba-none" in label or length < 4:
             if length < config.max_model_len:
                 continue
             return config, settings
