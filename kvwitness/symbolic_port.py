@@ -187,7 +187,8 @@ class ReleaseSources:
         offered |= {"dcp_world_size": 1, "pcp_world_size": 1}
         find = manager_class_of(self._release, spec).find_longest_cache_hit
         found = ByName(self._release.label, find, offered)(**offered)
-        hits: Sequence[Sequence[Any]] = found[0] if isinstance(found[-1], int) else found
+        # Later releases give the hit's length in tokens too.
+        hits: Sequence[Sequence[Any]] = found[0] if isinstance(found[0], tuple) else found
         return hits[0]
 
     def manager(self, kind: Kind, block: Number, num_blocks: int, *, caching: bool) -> Any:

@@ -24,6 +24,7 @@ from kvwitness.properties.run import ORACLES
 from kvwitness.symbolic_port import Result
 from kvwitness.trace import Origin, Trace, failure_trace
 from kvwitness.traced import Unreproduced
+from kvwitness.vllm.loader import ReleaseError
 
 CLAUSES = {
     "HIT": ("HIT", "LIVE", "ACCEPTED", "PREFIX"),
@@ -65,7 +66,7 @@ def _made(result: Result, port: str, setting: Setting, operations: Sequence[Oper
             return None
         if port != "impl" and shows(resolve("impl"), setting, done.operations, done.violation.clause):
             return None
-    except (Illegal, ConfigError):
+    except (Illegal, ConfigError, ReleaseError):
         return None
     return failure_trace(setting, done.operations, done.violation, Origin("proof", clause=done.violation.clause, port=port))
 
@@ -153,6 +154,9 @@ def _seeded(result: Result, port: str, kind: Kind, config: Config | None, profil
             run, violation = one_run(ours, setting, random.Random(number), Counter())
         except (ConfigError, Illegal):
             continue
+        except ReleaseError:
+            # The release does not offer this kind: its source is there, and no run gets to it.
+            return
         if violation is None or not _is_about(result, violation.clause):
             continue
         if port != "impl" and shows(reference, setting, run.operations, violation.clause):

@@ -27,7 +27,7 @@ def _row(result: Result) -> tuple[str, ...]:
 
 def _reason(result: Result) -> str:
     numbers = ", ".join(f"{name} {value}" for name, value in result.counterexample.items())
-    return f"{result.id}: {result.verdict}: {result.claim} {result.because}" + (f" With {numbers}." if numbers else "")
+    return f"{result.id}: {result.verdict}: {result.claim}: {result.because}" + (f" With {numbers}." if numbers else "")
 
 
 def as_data(results: Sequence[Result], files: Mapping[str, Path], *, port: str, profile: str, seconds: float) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """A port's classes with one operator of their source changed, in memory: the wrong variants that a cut must refute."""
 
-import inspect
 import types
 from collections.abc import Sequence
 from typing import Any
 
 from kvwitness.model.kinds import Kind
+from kvwitness.proofs.cuts.look_ups import by_name
 from kvwitness.proofs.engines.cut_source import Change, Cutting, compiled
 from kvwitness.proofs.engines.managers_on_paths import Sources
 
@@ -32,8 +32,9 @@ class ChangedSources:
         find = compiled(manager.find_longest_cache_hit, self._cutting)
         offered = {"cls": manager, "block_hashes": keys, "block_pool": pool, "kv_cache_spec": self.spec(kind, block)}
         offered |= {"kv_cache_group_ids": [0], "dcp_world_size": 1, "pcp_world_size": 1, **arguments}
-        hits: Sequence[Sequence[Any]] = find(**{name: offered[name] for name in inspect.signature(find).parameters})
-        return hits[0]
+        offered["drop_eagle_block"] = arguments["use_eagle"]
+        hits: Sequence[Sequence[Any]] = find(**by_name(find, offered))
+        return hits[0][0] if isinstance(hits[0], tuple) else hits[0]
 
     def manager(self, kind: Kind, block: Any, num_blocks: int, *, caching: bool) -> Any:
         """A manager that releases skipped blocks by the changed walk."""

@@ -15,7 +15,7 @@ from kvwitness.proofs.cuts.promises import Pool, promises
 from kvwitness.proofs.domain import Unbounded, numbers
 from kvwitness.proofs.engines.cut import Carrier, Loop
 from kvwitness.proofs.engines.cut_lists import NULL, Keys, Strip, both, chosen, every_place
-from kvwitness.proofs.engines.cut_numbers import Alignment, Number, Step
+from kvwitness.proofs.engines.cut_numbers import Alignment, CannotCut, Number, Step
 from kvwitness.proofs.engines.cut_source import Change, Cutting, compiled
 from kvwitness.proofs.engines.cut_ways import Ways
 from kvwitness.proofs.logic import implies, within
@@ -142,9 +142,9 @@ class LookUpCut:
         keys = Keys(ways, _integer("keys"))
         offered = {"cls": manager, "block_hashes": keys, "max_length": Number(ways, question.max_length), "kv_cache_group_ids": [0]}
         offered |= {"block_pool": pool, "kv_cache_spec": self.classes.spec(kind, block), "use_eagle": self.drop}
-        offered |= {"alignment_tokens": alignment, "dcp_world_size": 1, "pcp_world_size": 1}
-        found = find(**{name: offered[name] for name in inspect.signature(find).parameters})
-        self._claim(question, found[0])
+        offered |= {"alignment_tokens": alignment, "dcp_world_size": 1, "pcp_world_size": 1, "drop_eagle_block": self.drop}
+        found = find(**by_name(find, offered))
+        self._claim(question, found[0][0] if isinstance(found[0], tuple) else found[0])
 
     def _question(self, ways: Ways) -> tuple[Question, Kind]:
         """The question, what is known of its numbers, and the kind as the source gets it."""
@@ -202,6 +202,19 @@ class LookUpCut:
         return []
 
 
+def by_name(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
+    """What a function takes of what is offered: releases name more or fewer arguments.
+
+    Raises:
+        CannotCut: It needs another one.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    unknown = [each.name for each in parameters if each.name not in offered and each.default is inspect.Parameter.empty]
+    if unknown:
+        raise CannotCut(f"the look-up takes {', '.join(unknown)}, which the ones known do not")
+    return {each.name: offered[each.name] for each in parameters if each.name in offered}
+
+
 def _integer(name: str) -> Any:
     import z3
 
@@ -214,4 +227,4 @@ def _truth(name: str) -> Any:
     return z3.Bool(name)
 
 
-__all__ = ["Classes", "LookUpCut", "Loops", "Question"]
+__all__ = ["Classes", "LookUpCut", "Loops", "Question", "by_name"]

@@ -21,12 +21,14 @@ class Pool:
     Attributes:
         null_block: The null block.
         profile: The rules in force.
+        hash_block_size: Tokens that one key adds: a block.
         freed: What was released, in order, by call.
     """
 
     def __init__(self, ways: Ways, profile: Profile, cached: Callable[[Any], Any]) -> None:
         """What is cached is told by ``cached``, by the place of a prefix."""
         self.null_block, self.profile = ways.null, profile
+        self.hash_block_size = Number(ways, ways.sizes[0])
         self.freed: list[Strip] = []
         self.ways, self.cached = ways, cached
 

@@ -49,7 +49,7 @@ def _frozen(value: Any) -> Any:
     """A value as it is now; of several lists the only one."""
     if isinstance(value, tuple) and len(value) == 1:
         value = value[0]
-    return Strip(value.ways, value.length, value.at) if isinstance(value, Strip) else bare(value)
+    return Strip(value.ways, value.length, value.at) if isinstance(value, Strip) else value.term if isinstance(value, Number) else value
 
 
 @frozen

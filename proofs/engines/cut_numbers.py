@@ -49,7 +49,13 @@ class Truth:
 
 
 def bare(value: Any) -> Any:
-    """The term of a number; a plain number as it is."""
+    """The term of a number; a plain number as it is.
+
+    Raises:
+        CannotCut: It is an alignment, of which only whether lengths are aligned is known.
+    """
+    if isinstance(value, Alignment):
+        raise CannotCut("the source computes with the alignment, or compares it with something else than the block")
     return value.term if isinstance(value, Number) else value
 
 

@@ -203,6 +203,8 @@ def all_ways(run: Callable[[Ways], None], lemmas: Collection[Any] = ()) -> Proof
     Raises:
         CannotCut: It has a shape that this does not run.
     """
+    import z3
+
     proofs = Proofs(list(lemmas))
     pending: list[tuple[bool, ...]] = [()]
     while pending:
@@ -211,7 +213,7 @@ def all_ways(run: Callable[[Ways], None], lemmas: Collection[Any] = ()) -> Proof
             run(ways)
         except WayEnds:
             pass
-        except (CannotCut, AttributeError, TypeError, NameError) as reason:
+        except (CannotCut, AttributeError, TypeError, NameError, z3.Z3Exception) as reason:
             # On a way that is impossible source may do anything.
             if not ways.is_impossible:
                 raise CannotCut(str(reason)) from reason

@@ -4,7 +4,7 @@ A port's classes come in through `Sources`; the spec's side is the declarative d
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from attrs import frozen
 
@@ -13,6 +13,7 @@ from kvwitness.model.kinds import Kind
 from kvwitness.model.numbers import floor_div
 from kvwitness.model.profile import Profile
 from kvwitness.proofs.engines.paths import Number, World
+from kvwitness.proofs.engines.symbolic import Concretised
 
 NULL_BLOCK = "∅"
 
@@ -45,13 +46,22 @@ class ProbedPool:
     Attributes:
         null_block: The null block.
         profile: The rules in force.
+        hash_block_size: Tokens that one key adds: a block.
     """
 
     null_block = NULL_BLOCK
 
-    def __init__(self, profile: Profile, is_cached: Callable[[int], bool]) -> None:
+    def __init__(self, profile: Profile, is_cached: Callable[[int], bool], hash_block_size: Number = 1) -> None:
         """Answer by ``is_cached``; a key is the place of its block."""
-        self.profile, self._is_cached = profile, is_cached
+        self.profile, self._is_cached, self.hash_block_size = profile, is_cached, hash_block_size
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """What a pool has and this one does not is no fault of the source.
+
+        Raises:
+            Concretised: Always.
+        """
+        raise Concretised(f"the look-up asks the pool for {name}, which its stand-in does not have")
 
     def finder(self, kv_cache_group_ids: Sequence[int]) -> Callable[[int], str | None]:
         """A probe for one group."""
@@ -115,7 +125,7 @@ class LookUp:
             kind,
             block,
             keys=list(range(self.most_blocks)),
-            pool=ProbedPool(self.sources.profile, is_cached),
+            pool=ProbedPool(self.sources.profile, is_cached, block),
             max_length=max_length,
             use_eagle=self.draft_drop,
             alignment_tokens=block * self.alignment,

@@ -378,7 +378,7 @@ def run_again(scenario: Scenario, values: Mapping[str, int]) -> str:
     """What is wrong when the source runs on plain numbers: how a counterexample is confirmed without any solver."""
     try:
         return scenario(Numbers(values))
-    except Abandoned:
+    except (Abandoned, Concretised):
         return ""
     except Exception as error:  # noqa: BLE001 - source that raises on a legal way is wrong
         return f"it raises {type(error).__name__}: {error}"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from attrs import define, field
 
 from kvwitness.proofs.engines.paths import Abandoned, Scenario
+from kvwitness.proofs.engines.symbolic import Concretised
 
 BEYOND_LEAST = 4
 """An unknown number is at most so much larger than its least value."""
@@ -78,6 +79,8 @@ def broken_by(scenario: Scenario) -> tuple[str, Mapping[str, int]] | None:
             wrong = scenario(world)
         except Abandoned:
             wrong = ""
+        except Concretised:
+            return None
         except Exception as error:  # noqa: BLE001 - source that raises on a legal way is wrong
             wrong = f"it raises {type(error).__name__}: {error}"
         if wrong:

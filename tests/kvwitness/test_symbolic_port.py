@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvwitness.cut_port import cut_theorems
+from kvwitness.cut_port import CutTheorem, cut_theorems
 from kvwitness.model.kinds import Kind
 from kvwitness.model.profile import VLLM_0_16
 from kvwitness.ports.resolve import PortError
@@ -13,7 +13,12 @@ from kvwitness.vllm.loader import ReleaseError
 
 def test_every_claim_has_an_id_of_its_own() -> None:
     sources = ImplSources(VLLM_0_16)
-    theorems = [*cut_theorems(sources), *look_up_theorems(sources), *skipped_theorems(sources), *estimate_theorems(sources)]
+    theorems: list[Theorem | CutTheorem] = [
+        *cut_theorems(sources),
+        *look_up_theorems(sources),
+        *skipped_theorems(sources),
+        *estimate_theorems(sources),
+    ]
 
     assert len({theorem.id for theorem in theorems}) == len(theorems) == 56
 

@@ -78,6 +78,20 @@ def test_a_changed_operator_is_refuted_by_a_file_that_replays(
 
 
 @pytest.mark.slow
+def test_a_loop_of_another_shape_is_told_and_not_taken_for_proved(fork: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = fork / MANAGERS
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("removed_blocks", "gone"), encoding="utf-8")
+    words = ["prove", "--port", f"vllm:{fork}", "--profile", "vllm-0.16", "CUT.SKIPPED.SLIDING"]
+    code = run([*words, "--out", str(tmp_path / "found")])
+    told = capsys.readouterr().out
+
+    assert code == 0
+    assert "1 not cut" in told
+    assert "speaks of removed_blocks, which the source does not have there" in told
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", ["CUT.HIT.FULL", "CUT.HIT.MAMBA-ALL", "CUT.SKIPPED.SLIDING"])
 def test_the_seed_s_own_loops_are_proved_without_a_bound(claim: str, seed_sources: Sources, capsys: pytest.CaptureFixture[str]) -> None:
     code = run(["prove", "--port", f"vllm:{seed_sources.root}", "--profile", "vllm-0.16", claim, "--json"])

@@ -11,10 +11,12 @@ from kvwitness.impl.lookup import aligned_step
 from kvwitness.model.profile import SOUND
 from kvwitness.proofs.cuts import wrong
 from kvwitness.proofs.engines.cut import Carrier, Loop, View
-from kvwitness.proofs.engines.cut_numbers import CannotCut, Number
+from kvwitness.proofs.engines.cut_numbers import Alignment, CannotCut, Number
 from kvwitness.proofs.engines.cut_source import Cutting, compiled
 from kvwitness.proofs.engines.cut_ways import Proofs, Ways, all_ways
-from kvwitness.proofs.engines.paths import run_again
+from kvwitness.proofs.engines.managers_on_paths import ProbedPool
+from kvwitness.proofs.engines.paths import Paths, World, run_again
+from kvwitness.proofs.engines.small_numbers import broken_by
 from kvwitness.symbolic_port import ImplSources
 
 
@@ -90,6 +92,21 @@ def test_an_invariant_about_a_name_that_is_not_there_is_told() -> None:
 def test_a_number_without_value_gives_none_away() -> None:
     with pytest.raises(CannotCut, match="a plain number is needed"):
         range(Number(Ways(Proofs(), ()), "n"))
+
+
+def test_an_alignment_that_is_computed_with_is_told() -> None:
+    ways = Ways(Proofs(), ())
+    with pytest.raises(CannotCut, match="computes with the alignment"):
+        ways.number("block") > Alignment(ways, lambda _: True, True)  # noqa: B015 - comparing is what fails
+
+
+def test_what_a_stand_in_does_not_have_is_no_fault_of_the_source() -> None:
+    def asks(world: World) -> str:
+        return str(ProbedPool(SOUND, lambda place: world.truth(f"cached {place}")).size)
+
+    assert Paths().run(asks).verdict == "unknown"
+    assert run_again(asks, {}) == ""
+    assert broken_by(asks) is None
 
 
 def theorems() -> Iterator[CutTheorem]:
