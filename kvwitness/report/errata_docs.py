@@ -110,7 +110,8 @@ def _row(told: Told, releases: Sequence[str]) -> str:
 def _section(told: Told, releases: Sequence[str]) -> list[str]:
     entry, read, expected = told.entry, told.trace, told.trace.expected
     assert expected is not None
-    sizes = f"{len(read.config.groups)} groups of {entry.label}" if len(read.config.groups) > 1 else entry.label
+    alike = len(read.config.groups) > 1 and not read.config.is_hybrid
+    sizes = f"{len(read.config.groups)} groups of {entry.label}" if alike else entry.label
     config = ", ".join(f"{name} {value}" for name, value in _sizes(read).items())
     return [
         f"## {entry.name}",
@@ -131,8 +132,16 @@ def _section(told: Told, releases: Sequence[str]) -> list[str]:
 def _sizes(read: trace.Trace) -> dict[str, object]:
     """The configuration as the file has it, the groups in words of their own."""
     config = json.loads(trace.to_text(read))["config"]
+    if read.config.is_hybrid:
+        return {**config, "groups": "; ".join(map(_group_sizes, config["groups"]))}
     first = {name: value for name, value in config.pop("groups")[0].items() if name not in ("kind", "mode")}
     return {**config, **{f"group's {name}": value for name, value in first.items()}}
+
+
+def _group_sizes(group: dict[str, object]) -> str:
+    """One of mixed groups: its kind, and the sizes that are its own."""
+    own = [f"{name} {value}" for name, value in group.items() if name not in ("kind", "mode")]
+    return f"{group['kind']} ({', '.join(own)})" if own else str(group["kind"])
 
 
 def main() -> None:
