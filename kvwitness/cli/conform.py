@@ -22,7 +22,8 @@ DEFAULT_SECONDS = 30.0
 @click.argument("port")
 @kind_option
 @click.option("--groups", is_flag=True, help="Mixed groups on one pool instead of groups of one kind; with --kind those that have it.")
-@click.option("--planner", is_flag=True, help="Drive a release's own planner instead of its managers.")
+@click.option("--planner", "planner", flag_value="alone", help="Drive a release's own planner instead of its managers.")
+@click.option("--both-ways", "planner", flag_value="both ways", help="The same, and our caller repeats what the planner does.")
 @click.option("--level", type=click.Choice(LEVELS), help="The strongest level that is judged; the port's strongest if left out.")
 @click.option("--profile", type=click.Choice([*PROFILES, "none"]), help="The rules it is compared with; its own if left out.")
 @event_options
@@ -31,7 +32,7 @@ def conform(
     port: str,
     kind: str | None,
     groups: bool,
-    planner: bool,
+    planner: str | None,
     level: str | None,
     profile: str | None,
     hearing: tuple[str, ...],
@@ -48,7 +49,7 @@ def conform(
     if planner:
         from kvwitness.cli.conform_planner import conform_planner, planner_labels
 
-        return conform_planner(port, planner_labels(kind, kinds_called(kind, groups=groups)), effort, output)
+        return conform_planner(port, planner_labels(kind, kinds_called(kind, groups=groups)), effort, output, both=planner == "both ways")
     aim = aim_at(port, labels=kinds_called(kind, groups=groups), profile=profile, level=level, hearing=hearing)
     parts = parts_for(aim, seed=effort.seed, seconds=effort.seconds, operations=effort.steps, jobs=effort.jobs)
     started = time.monotonic()

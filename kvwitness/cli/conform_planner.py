@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +18,9 @@ from kvwitness.model.profile import PROFILES
 from kvwitness.planner_parts import PlannerPart, run_planner_parts
 from kvwitness.ports.resolve import PortError
 from kvwitness.report import check_report, planner_report
+
+if TYPE_CHECKING:
+    from kvwitness.vllm.planner.both_ways import BothWays
 
 ORACLES = ("accounting", "contents", "liveness", "planner")
 """Who judges a planner."""
@@ -37,7 +41,31 @@ def planner_labels(kind: str | None, labels: Sequence[str]) -> tuple[str, ...]:
     return chosen
 
 
-def conform_planner(port: str, labels: Sequence[str], effort: Effort, output: Output) -> int:
+SHARE_OF_BOTH_WAYS = 0.2
+"""The part of the time that the comparison with our caller takes, where it is asked for."""
+
+
+def compared(port: str, labels: Sequence[str], effort: Effort) -> dict[str, "BothWays"]:
+    """What our caller makes of each kind's runs on the managers of the same release; mixes are left out."""
+    from kvwitness.vllm.build import NotOffered
+    from kvwitness.vllm.planner.both_ways import BothWays, both_ways
+
+    alone = [label for label in labels if "+" not in label]
+    share, told = effort.seconds * SHARE_OF_BOTH_WAYS / max(1, len(alone)), {}
+    for label in alone:
+        started = time.monotonic()
+
+        def goes_on(so_far: BothWays, started: float = started) -> bool:
+            return so_far.steps < effort.steps if effort.steps else time.monotonic() - started < share
+
+        try:
+            told[label] = both_ways(port, label, effort.seed, goes_on)
+        except NotOffered:
+            continue
+    return told
+
+
+def conform_planner(port: str, labels: Sequence[str], effort: Effort, output: Output, *, both: bool = False) -> int:
     """Drive the planner of PORT and judge it.
 
     Raises:
@@ -50,14 +78,16 @@ def conform_planner(port: str, labels: Sequence[str], effort: Effort, output: Ou
     from kvwitness.vllm.planner.loading import open_planner
 
     name, started = open_planner(port).label, time.monotonic()
-    share, plans = effort.seconds / len(labels), -(-effort.steps // effort.jobs)
+    share, plans = effort.seconds * (1 - SHARE_OF_BOTH_WAYS * both) / len(labels), -(-effort.steps // effort.jobs)
     parts = [PlannerPart(port, label, effort.seed, first, effort.jobs, share, plans) for label in labels for first in range(effort.jobs)]
     tallies = run_planner_parts(parts, effort.jobs, lambda part, tally: _say(part, tally, started))
+    beside = compared(port, labels, effort) if both else {}
     facts = {"name": name, "seed": effort.seed, "seconds": time.monotonic() - started, "jobs": effort.jobs}
     if output.as_json:
-        click.echo(json.dumps(planner_report.as_data(tallies, PLANNER_SITUATIONS, **facts), ensure_ascii=False))  # type: ignore[arg-type]
+        data = planner_report.as_data(tallies, PLANNER_SITUATIONS, **facts)  # type: ignore[arg-type]
+        click.echo(json.dumps({**data, **planner_report.both_ways_data(beside)}, ensure_ascii=False))
     else:
-        click.echo(planner_report.as_text(tallies, PLANNER_SITUATIONS, **facts))  # type: ignore[arg-type]
+        click.echo("\n".join([*planner_report.both_ways_lines(beside), planner_report.as_text(tallies, PLANNER_SITUATIONS, **facts)]))  # type: ignore[arg-type]
     return _told(port, tallies, effort, output)
 
 

@@ -1,10 +1,13 @@
 """What driving a release's planner came to: a table of kinds, the errata that were met, and what did not come up."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kvwitness.campaign import Tally
 from kvwitness.report.check_report import aligned, finding_data
+
+if TYPE_CHECKING:
+    from kvwitness.vllm.planner.both_ways import BothWays
 
 NOT_OFFERED = "not offered: "
 
@@ -85,6 +88,25 @@ def as_data(tallies: Sequence[Tally], situations: Sequence[str], *, name: str, s
     }
 
 
+def both_ways_lines(beside: Mapping[str, "BothWays"]) -> list[str]:
+    """How far our caller goes with the planner, on the managers of the same release."""
+    if not beside:
+        return []
+    lines = ["both ways: what the planner does, repeated by our caller on the same release"]
+    for label, told in beside.items():
+        lines.append(f"  {label}: {told.agreed:,} of {told.steps:,} planner steps leave the same state")
+        lines += [f"    {times} runs: {why}" for why, times in told.parted.most_common()]
+    return [*lines, ""]
+
+
+def both_ways_data(beside: Mapping[str, "BothWays"]) -> dict[str, Any]:
+    """The same as plain data."""
+    if not beside:
+        return {}
+    told = {label: {"steps": each.steps, "agreed": each.agreed, "parted": dict(each.parted)} for label, each in beside.items()}
+    return {"both_ways": told}
+
+
 def _kind(tally: Tally, situations: Sequence[str]) -> dict[str, Any]:
     return {
         "kind": tally.label,
@@ -100,4 +122,4 @@ def _kind(tally: Tally, situations: Sequence[str]) -> dict[str, Any]:
     }
 
 
-__all__ = ["as_data", "as_text", "verdict", "verdict_of"]
+__all__ = ["as_data", "as_text", "both_ways_data", "both_ways_lines", "verdict", "verdict_of"]

@@ -53,6 +53,7 @@ class PlannerRun:
         given: The configuration as it was given.
         operations: The operations carried out so far.
         plans: How many steps were planned.
+        prefixes: The table that keys are decoded by.
         scheduler: The release's planner.
         ahead: The plans that were not executed yet, oldest first.
     """
@@ -73,14 +74,14 @@ class PlannerRun:
         self.plans = 0
         self.ahead: deque[Ahead] = deque()
         self._release = release
-        prefixes, hashes = Prefixes(), Hashes(release[UTILS].make_block_hash_with_group_id)
-        self._chains = Chains(prefixes, hashes, self.config.tokens_per_block)
+        self.prefixes, hashes = Prefixes(), Hashes(release[UTILS].make_block_hash_with_group_id)
+        self._chains = Chains(self.prefixes, hashes, self.config.tokens_per_block)
         self.translator = Translator(self.config, profile)
         self.connector = PlainConnector(self.translator.submitted, self.config.hit_alignment) if settings.connector else None
         self._built = build_planner(release, self.config, settings, self.connector)
         self.scheduler = self._built.scheduler
         self._listener = Listener(release.label, self.config, self._built, hashes, self._full_keys)
-        self._oracles = make_oracles(self.config, profile, prefixes, [name for name in oracles if name in JUDGES])
+        self._oracles = make_oracles(self.config, profile, self.prefixes, [name for name in oracles if name in JUDGES])
         self._real: dict[str, Any] = {}
         self._tables: dict[str, tuple[tuple[int, ...], ...]] = {}
         self._started: set[str] = set()
@@ -248,7 +249,8 @@ class PlannerRun:
         self.scheduler.update_from_output(ahead.output, ModelOutput(sampled, loads_done(arrived)))
         self._note_started(step)
         self._judge_outputs(ahead, sampled, lengths)
-        return self._executed(step, {name: tokens for name, tokens in sampled.items() if tokens}, before)
+        kept = {name: tuple(self._real[name].all_token_ids[lengths[name] :]) or tokens for name, tokens in sampled.items() if tokens}
+        return self._executed(step, kept, before)
 
     def _note_started(self, step: tuple[Planned, ...]) -> None:
         """The loads that this step begins may complete from now on."""

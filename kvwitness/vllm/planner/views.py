@@ -108,7 +108,7 @@ class Translator:
         local = self._local(heard.calls, asked)
         computed = asked.computed + local + asked.external
         admitted = asked.status != "RUNNING"
-        operation = self._operation(name, asked, admitted=admitted)
+        operation = self._operation(name, asked, computed if asked.external else 0, admitted=admitted)
         if not heard.done:
             event = Event("broken" if heard.kind == "broken" else "refused", name, hits=hits)
             calls = _less_reserved(heard.calls, asked.reserved)
@@ -134,14 +134,15 @@ class Translator:
         external = (local, local + asked.external) if asked.external else (0, 0)
         return Planned(name, computed, asked.new, drafts, not asked.delayed and end >= known, admitted, external, appended, 0)
 
-    def _operation(self, name: str, asked: Asked, *, admitted: bool) -> Operation:
+    def _operation(self, name: str, asked: Asked, external: int, *, admitted: bool) -> Operation:
+        """What our caller would be asked for; external tokens are counted from the prompt's beginning."""
         submit = self.submitted[name]
         if not admitted or asked.computed:
             drafts = max(0, asked.computed + asked.new - asked.num_tokens - asked.placeholders)
             return Grow(name, max(asked.new, 1), drafts)
         if name in self.requests:
-            return Resume(name, asked.new, asked.external, asked.delayed)
-        return Start(name, submit.tokens, asked.new, asked.external, asked.delayed)
+            return Resume(name, asked.new, external, asked.delayed)
+        return Start(name, submit.tokens, asked.new, external, asked.delayed)
 
     def _admit(self, name: str, asked: Asked, planned: Planned, chain: Sequence[int], *, admitted: bool) -> None:
         """Note the request as our caller would know it right after it was planned."""
