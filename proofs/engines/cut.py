@@ -6,7 +6,7 @@ loop to what was claimed. The invariants stand in `proofs.cuts`; the source is t
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from attrs import frozen
 
@@ -91,6 +91,15 @@ class Head:
 
 class Unset:
     """What a name is that is only set inside a loop: using it before fails."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> NoReturn:
+        raise CannotCut("a name is used that an earlier round of a loop set: its invariant has to speak of it")
+
+    def __eq__(self, other: object) -> NoReturn:
+        bool(self)
+        raise AssertionError
 
 
 class Carrier:
