@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 from kvwitness.model.calls import Call, Observation, Outcome
 from kvwitness.model.kinds import Config
 from kvwitness.model.profile import Profile
-from kvwitness.properties.port import Capabilities, Port
+from kvwitness.properties.port import Capabilities, NotOffered, Port
 from kvwitness.properties.replay import MakePort
 from kvwitness.reading import one_line
 
@@ -119,6 +119,8 @@ class Guarded:
     def _made(self, action: Callable[[], Answer], what: str) -> Answer:
         try:
             return action()
+        except NotOffered:
+            raise
         except Exception as error:  # noqa: BLE001 - a port may raise anything
             _refuse(f"{_told(error)} from the port {self._name!r}", f"a port that is able {what}", "correct it there")
 

@@ -7,14 +7,20 @@ from collections.abc import Mapping
 from kvwitness.properties.mixes import MIXES, random_mix
 from kvwitness.vllm.build import NotOffered
 from kvwitness.vllm.coordinator import build_coordinator
+from kvwitness.vllm.generations import NEWEST, version_numbers
 from kvwitness.vllm.loader import Release
+
+FIRST_WITH_PROFILE = (0, 15)
+"""The first release whose look-up of mixed groups is that of a profile."""
 
 TRIES = 12
 """Configurations of a mix that are tried: block sizes and caching decide too."""
 
 
 def reason_against(release: Release, mix: str) -> str:
-    """Why no configuration of a mix can be built, or "" if one can."""
+    """Why no configuration of a mix can be built or judged, or "" if one can."""
+    if (version_numbers(release.version) or NEWEST) < FIRST_WITH_PROFILE:
+        return "mixed groups before 0.15 are looked up in a way that no profile has"
     rng, reason = random.Random(mix), ""
     for _ in range(TRIES):
         try:

@@ -6,10 +6,12 @@ import pytest
 from kvwitness.campaign import Tally
 from kvwitness.cli.main import run
 from kvwitness.conforming import aim_at
+from kvwitness.model.calls import Observation
+from kvwitness.model.kinds import Config
 from kvwitness.model.profile import PROFILES
 from kvwitness.ports.impl import ImplPort
 from kvwitness.ports.resolve import PortError
-from kvwitness.properties.port import Capabilities
+from kvwitness.properties.port import Capabilities, NotOffered
 from kvwitness.report import conform_report
 
 DEFECT = "mutant:null-queued"
@@ -118,3 +120,39 @@ def test_nothing_run_is_no_verdict() -> None:
 
     assert conform_report.level_verdict(nothing[0], "L0", aim) == "not exercised"
     assert conform_report.verdict(nothing) == "nothing exercised"
+
+
+def test_groups_are_mixes_with_a_line_each(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code = conform("impl", "--groups", "--kind", "cross", out=tmp_path)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[3:6]]
+
+    assert code == 0
+    assert [row[0] for row in rows] == ["full+cross", "full+sliding+cross", "full+mamba-none+cross"]
+    assert all(row[3:] == ["held"] * 4 for row in rows)
+
+
+def test_a_mix_may_be_named_and_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert conform("impl", "--kind", "full+chunked", out=tmp_path) == 0
+    assert "full+chunked" in capsys.readouterr().out
+    assert conform("impl", "--kind", "full+round", out=tmp_path) == 2
+    assert "got 'round' in 'full+round'" in capsys.readouterr().err
+
+
+def test_what_a_port_cannot_be_built_for_is_told_and_not_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code = conform(f"py:{__name__}:Choosy", "--kind", "full+sliding", "--profile", "sound", out=tmp_path)
+    out = capsys.readouterr().out
+
+    assert code == 0
+    assert "full+sliding: 1 configurations; not at once" in out
+
+
+class Choosy(ImplPort):
+    """Our implementation, which does not have the first thing that it is asked for."""
+
+    asked = 0
+
+    def reset(self, config: Config) -> Observation:
+        self.asked += 1
+        if self.asked == 1:
+            raise NotOffered("not at once")
+        return super().reset(config)
