@@ -7,8 +7,10 @@ import importlib.metadata
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -91,6 +93,23 @@ def _fetched(version: str, say: Say) -> Sources:
     return Sources(f"vllm {version}", version, folder)
 
 
+def complete(version: str, files: Sequence[str], say: Say = _silent) -> None:
+    """Fetch a release again whose folder in the cache lacks one of the files: it was filled when less was kept.
+
+    Raises:
+        PortError: There is no such release.
+        ReleaseError: It cannot be fetched; what was there stays.
+    """
+    folder = cache_folder() / "vllm" / version
+    if all((folder / file).is_file() for file in files):
+        return
+    beside = folder.with_name(f".{version}-whole")
+    shutil.rmtree(beside, ignore_errors=True)
+    fetch(version, beside, say)
+    shutil.rmtree(folder, ignore_errors=True)
+    beside.rename(folder)
+
+
 def _checkout(path: Path) -> Sources:
     """A folder that holds the package, or the package itself."""
     root = path / "vllm" if (path / "vllm" / "v1").is_dir() else path
@@ -122,4 +141,4 @@ def _tagged_version(checkout: Path) -> str:
     return said.strip().removeprefix("v")
 
 
-__all__ = ["FORMS", "Sources", "cache_folder", "is_cached", "locate"]
+__all__ = ["FORMS", "Sources", "cache_folder", "complete", "is_cached", "locate"]

@@ -5,7 +5,7 @@ import re
 
 from kvwitness.vllm.loader import MANAGERS, NEEDED, POOL, REAL, SPECS, Release
 from kvwitness.vllm.planner.answers import answering_module
-from kvwitness.vllm.sources import locate
+from kvwitness.vllm.sources import complete, locate
 
 SCHEDULER = "vllm.v1.core.sched.scheduler"
 ASYNC_SCHEDULER = "vllm.v1.core.sched.async_scheduler"
@@ -38,6 +38,8 @@ def open_planner(name: str) -> Release:
         ReleaseError: It cannot be fetched or loaded.
     """
     sources = locate(name)
+    if name.startswith("vllm=="):
+        complete(name.removeprefix("vllm=="), [f"{module.replace('.', '/')}.py" for module in PLANNER_NEEDED])
     return Release(sources.label, sources.version, sources.root, PLANNER_NEEDED, real=PLANNER_REAL, stand_in=answering_module)
 
 
