@@ -176,7 +176,8 @@ class Translator:
         request = self.requests.get(name)
         if request is None:
             return
-        status = STATUSES.get(real.status.name, "loaded")
+        # One that was aborted while it loads keeps its blocks until the load is complete.
+        status = "loading" if real.is_finished() else STATUSES.get(real.status.name, "loaded")
         if len(chain) != len(request.chain):
             longer = tuple(chain)
             keys = keys_of(longer, self.config.tokens_per_block)

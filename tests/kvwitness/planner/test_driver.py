@@ -71,6 +71,19 @@ def test_external_tokens_that_come_later_are_planned_once_they_have_arrived(make
     assert [request.request_id for request in run.scheduler.running] == ["A"]
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_request_that_is_aborted_while_it_loads_gives_its_blocks_back_when_the_load_is_complete(version: str, make_run: MakeRun) -> None:
+    run = make_run(version, planner=PlannerSettings(connector=True))
+    load = (Submit("A", (1, 2, 3, 4, 5), external=4, delayed=True), Plan(), Execute(), Abort("A"), Plan(), Execute())
+
+    assert first_broken(run, load) is None
+    assert len(run.seen.free) < 7
+    assert run.arrivable() == ["A"]
+    assert first_broken(run, (Arrive("A"), Plan(), Execute(), Plan())) is None
+    assert len(run.seen.free) == 7
+    assert run.scheduler.requests == {}
+
+
 ILLEGAL: dict[str, tuple[tuple[PlannerOperation, ...], str]] = {
     "a name twice": ((Submit("A", (1,)), Submit("A", (2,))), "CALLER.REQUEST.NEW"),
     "a prompt that leaves no room": ((Submit("A", (1,) * 8),), "CALLER.LENGTH"),
