@@ -150,4 +150,24 @@ PLANNER_ENTRIES = (
 )
 """In the order of the page."""
 
-__all__ = ["PLANNER_ENTRIES"]
+WHY = {
+    "same-step-state": "A state is keyed when its step is planned; a look-up in the same plan finds it before any worker has computed it.",
+    "resumed-chunk": "Chunks are split at blocks only while a request has no outputs, so one that starts over is cut anywhere.",
+    "tail-chunk": "Behind the last position worth keeping chunks are cut anywhere; the next one runs past a block's end.",
+    "optimistic-release": "The window is reckoned from a count that takes unverified drafts of steps in flight for computed.",
+    "optimistic-release-latent": "As above: the count that releases includes drafts that are rejected afterwards.",
+    "optimistic-release-state": "The state before unverified drafts is released as if they were accepted.",
+    "preempted-plan-keyed": "Blocks are keyed when slots are granted; the plan takes the request out again, and the keys stay.",
+    "reset-drops-output": "The reset marks each request to lose its next output, whether or not one is in flight.",
+    "reset-kills": "Of two outputs in flight one is dropped; the other is counted against placeholders that the reset has set to none.",
+    "reset-drops-drafted": "Outputs to drop are counted in tokens, drafts among them, and dropped by steps: too many are.",
+    "reset-fenced": "Blocks of preempted requests return once the steps in flight have run; the reset demands all at once.",
+    "loaded-behind-refused": "The waiting queue is tried from its head up to the first refusal; who holds loaded blocks is behind.",
+    "load-never-admitted": "An asynchronous load must leave free blocks for a decode with all its drafts, even if nothing else runs.",
+    "padded-past-chunk": "A decode is padded with all drafts, then cut to the longest chunk; an assertion wants it padded.",
+    "align-shrink": "Speculative blocks are held from the last plan; a plan with fewer drafts asks for fewer blocks than are there.",
+    "align-shrink-estimate": "The difference between blocks asked for and blocks held is taken as it is, below zero too.",
+}
+"""The mechanism of each, as its source has it."""
+
+__all__ = ["PLANNER_ENTRIES", "WHY"]

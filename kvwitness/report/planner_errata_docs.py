@@ -18,7 +18,7 @@ from kvwitness.model.profile import PROFILES
 from kvwitness.properties.planning import PlannerSetting
 from kvwitness.report.errata_catalogue import Entry
 from kvwitness.report.errata_docs import span
-from kvwitness.report.planner_errata_catalogue import PLANNER_ENTRIES
+from kvwitness.report.planner_errata_catalogue import PLANNER_ENTRIES, WHY
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "planner"
 """Where the trace files are; only in a checkout of kvwitness."""
@@ -92,7 +92,7 @@ def _section(entry: Entry, read: trace.Trace, releases: str) -> list[str]:
     return [
         f"## {entry.name}",
         "",
-        entry.user_sees,
+        f"{entry.user_sees} {WHY[entry.name]}",
         "",
         f"Breaks {entry.clause}: {sentence_of(entry.clause)}",
         f"Releases: {releases}.",

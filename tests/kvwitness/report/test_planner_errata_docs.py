@@ -6,7 +6,7 @@ from kvwitness import trace
 from kvwitness.cli.main import run
 from kvwitness.model.clauses import REGISTRY
 from kvwitness.report.errata_catalogue import Entry
-from kvwitness.report.planner_errata_catalogue import PLANNER_ENTRIES
+from kvwitness.report.planner_errata_catalogue import PLANNER_ENTRIES, WHY
 from kvwitness.report.planner_errata_docs import FOLDER, broken_on, file_of
 from kvwitness.vllm.generations import profile_name_for
 from kvwitness.vllm.sources import is_cached
@@ -75,4 +75,4 @@ def test_the_page_has_it(entry: Entry) -> None:
     page, steps = PAGE.read_text(encoding="utf-8"), len(trace.read(file_of(entry)).steps)
 
     assert f"| {entry.clause} | {steps} | " in next(line for line in page.splitlines() if line.startswith(f"| [{entry.name}]"))
-    assert entry.user_sees in page
+    assert f"{entry.user_sees} {WHY[entry.name]}" in page
