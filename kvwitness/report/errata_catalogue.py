@@ -246,6 +246,15 @@ ENTRIES = (
         "With a draft model and groups of different block sizes the engine dies on the first hit.",
     ),
     Entry(
+        "drop-alignment-null-mixed",
+        "0.19.1",
+        "full+sliding",
+        "LIVE.HIT.NULLS",
+        "drop-alignment",
+        "",
+        "With a draft model and groups of different block sizes a hit shows null where its window lies: attention reads garbage.",
+    ),
+    Entry(
         "draft-block-unpublished-mixed",
         "0.22.1",
         "full+sliding",
