@@ -5,24 +5,37 @@ import time
 import click
 
 from kvwitness.checking import run_parts
+from kvwitness.cli.conform_planner import planner_labels
 from kvwitness.cli.errors import FAILED, HELD
 from kvwitness.cli.findings import progress
+from kvwitness.cli.options import kinds_called
 from kvwitness.conforming import aim_at, parts_for
+from kvwitness.planner_parts import PlannerPart, run_planner_parts
+from kvwitness.report.planner_report import reason_not_offered
 from kvwitness.report.release_docs import RELEASES, SEED_RELEASE, SEED_STEPS, STEPS, Held, as_markdown, steps_for
+from kvwitness.report.release_grid import GRID_RELEASES, Column, as_grid
 
 
 @click.command()
 @click.argument("versions", nargs=-1, metavar="[VERSION]...")
+@click.option("--groups", "mode", flag_value="groups", help="Mixed groups instead of groups of one kind.")
+@click.option("--planner", "mode", flag_value="planner", help="The releases' own planners instead of their managers.")
 @click.option(
     "--steps", type=click.IntRange(min=0), default=0, help=f"Steps on each release; {SEED_STEPS:,} on {SEED_RELEASE}, {STEPS:,} on others."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed makes the same runs.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
-def releases(versions: tuple[str, ...], steps: int, seed: int, jobs: int) -> int:
+def releases(versions: tuple[str, ...], mode: str | None, steps: int, seed: int, jobs: int) -> int:
     """Hold every known release of vLLM, or those named, to its own profile, and print the table as a page.
 
+    With --groups or --planner the page has a row a mix and a column a release, and 200,000 steps a release.
     Exits with 0 where no difference is left unexplained, with 1 where one is.
     """
+    if mode is not None:
+        make = _on_mixes if mode == "groups" else _on_planner
+        columns = [make(version, steps or STEPS, seed, jobs) for version in versions or GRID_RELEASES]
+        click.echo(as_grid(columns, seed=seed, planner=mode == "planner"))
+        return FAILED if any(tally.findings for column in columns for tally in column.tallies) else HELD
     held = []
     for version in versions or RELEASES:
         aim = aim_at(f"vllm=={version}")
@@ -31,6 +44,28 @@ def releases(versions: tuple[str, ...], steps: int, seed: int, jobs: int) -> int
         held.append(Held(version, aim, tuple(run_parts(parts, jobs, progress(len(parts), time.monotonic())))))
     click.echo(as_markdown(held, seed=seed))
     return FAILED if any(tally.findings for release in held for tally in release.tallies) else HELD
+
+
+def _on_mixes(version: str, steps: int, seed: int, jobs: int) -> Column:
+    """A release's coordinator and managers on every mix that it offers."""
+    aim = aim_at(f"vllm=={version}", labels=kinds_called(None, groups=True))
+    click.echo(f"kvwitness: {aim.told.name}, mixed groups", err=True)
+    parts = parts_for(aim, seed=seed, seconds=0.0, operations=-(-steps // max(1, len(aim.labels))), jobs=jobs)
+    return Column(version, tuple(run_parts(parts, jobs, progress(len(parts), time.monotonic()))), aim.not_offered)
+
+
+def _on_planner(version: str, steps: int, seed: int, jobs: int) -> Column:
+    """A release's planner on every kind and mix that it plans for."""
+    labels = (*planner_labels(None, kinds_called(None)), *planner_labels(None, kinds_called(None, groups=True)))
+    click.echo(f"kvwitness: vllm {version}, its own planner", err=True)
+    plans, started = -(-steps // (len(labels) * jobs)), time.monotonic()
+    parts = [PlannerPart(f"vllm=={version}", label, seed, first, jobs, 0.0, plans) for label in labels for first in range(jobs)]
+    tallies = run_planner_parts(
+        parts,
+        jobs,
+        lambda part, tally: click.echo(f"kvwitness: {part.label}, {tally.calls:,}, {time.monotonic() - started:.0f} s", err=True),
+    )
+    return Column(version, tuple(tallies), {tally.label: reason for tally in tallies if (reason := reason_not_offered(tally))})
 
 
 __all__ = ["releases"]
