@@ -9,14 +9,12 @@ from collections.abc import Sequence
 from attrs import evolve, frozen
 
 from kvwitness.properties.errata import attribute
-from kvwitness.properties.operations import Operation, Preempt, Reset
 from kvwitness.properties.planning import PlannerOperation, PlannerSetting
 from kvwitness.properties.replay import MakePort, Setting, replay
-from kvwitness.properties.view import View
 from kvwitness.properties.violation import Violation
 from kvwitness.vllm.loader import Release
 from kvwitness.vllm.planner.errata import Seen, planner_erratum_of
-from kvwitness.vllm.planner.replaying import replay_planner
+from kvwitness.vllm.planner.translating import translation_of
 
 JUDGES = ("accounting", "contents", "liveness")
 
@@ -36,25 +34,6 @@ class Attributed:
     by: str
 
 
-def translated(views: Sequence[View]) -> list[Operation]:
-    """What a planner did, as operations of our caller; a forced reset preempts by itself."""
-    operations = [view.operation for view in views if view.event.kind not in ("drained", "released")]
-    kept: list[Operation] = []
-    for operation in operations:
-        if isinstance(operation, Reset) and operation.force:
-            while kept and isinstance(kept[-1], Preempt):
-                kept.pop()
-        kept.append(operation)
-    return kept
-
-
-def translation_of(release: Release, setting: PlannerSetting, operations: Sequence[PlannerOperation]) -> list[Operation]:
-    """What the planner does on these operations, as operations of our caller."""
-    seen: list[View] = []
-    replay_planner(release, setting, operations, skip_illegal=True, watch=lambda _operation, views: seen.extend(views))
-    return translated(seen)
-
-
 def attributed_on_planner(
     release: Release, reference: MakePort, setting: PlannerSetting, operations: Sequence[PlannerOperation], violation: Violation
 ) -> Attributed | None:
@@ -72,4 +51,4 @@ def attributed_on_planner(
     return Attributed(own.id, own.sentence, "signature") if own is not None else None
 
 
-__all__ = ["Attributed", "attributed_on_planner", "translated", "translation_of"]
+__all__ = ["Attributed", "attributed_on_planner"]

@@ -12,7 +12,7 @@ from attrs import define, evolve, field
 from kvwitness.model.caller import Illegal
 from kvwitness.model.calls import Observation
 from kvwitness.model.profile import PROFILES, Profile
-from kvwitness.properties.operations import Arrive, Close, Free, Operation, Preempt, Reset
+from kvwitness.properties.operations import Close, Free, Operation
 from kvwitness.properties.planning import Plan, PlannerOperation
 from kvwitness.properties.run import Run
 from kvwitness.properties.view import View
@@ -23,13 +23,10 @@ from kvwitness.vllm.opening import open_release
 from kvwitness.vllm.planner.campaign import planner_run
 from kvwitness.vllm.planner.driver import PlannerRun
 from kvwitness.vllm.planner.loading import open_planner
+from kvwitness.vllm.planner.translating import repeated
 
 COMPARED = ("tables", "free", "references", "keys", "published")
 """The parts of a state that are compared."""
-
-
-LEFT_OUT = ("arrived", "drained", "released", "looked", "probed")
-"""What our caller does not do, or does later."""
 
 
 @define
@@ -51,22 +48,6 @@ class BothWays:
         self.steps += other.steps
         self.agreed += other.agreed
         self.parted.update(other.parted)
-
-
-def repeated(operation: PlannerOperation, views: Sequence[View]) -> list[Operation]:
-    """What our caller does for one operation on the planner; it publishes by itself, and a forced reset preempts by itself."""
-    ours: list[Operation] = []
-    for view in views:
-        if view.event.kind in LEFT_OUT or view.executed == ():
-            continue
-        if view.event.kind == "published":
-            if isinstance(operation, Plan):
-                ours.append(Arrive(view.event.request))
-            continue
-        if isinstance(view.operation, Reset) and view.operation.force:
-            ours = [other for other in ours if not isinstance(other, Preempt)]
-        ours.append(view.operation)
-    return ours
 
 
 def differing_parts(planner: Observation, ours: Observation) -> list[str]:
@@ -157,4 +138,4 @@ def both_ways(port: str, label: str, seed: int, goes_on: Callable[[BothWays], bo
     return told
 
 
-__all__ = ["BothWays", "Repeater", "both_ways", "differing_parts", "follow_run", "repeated"]
+__all__ = ["BothWays", "Repeater", "both_ways", "differing_parts", "follow_run"]

@@ -91,6 +91,16 @@ def _ahead_with_drafts(seen: Seen) -> bool:
     return forgets and config.drafts > 0 and seen.setting.profile.release_basis == "optimistic"
 
 
+def _states_kept(seen: Seen) -> bool:
+    drafts = any(kind.label == "mamba-align" and kind.drafts for kind in seen.setting.config.groups)
+    return drafts and seen.setting.profile.mamba_release_lag == "drafts"
+
+
+def _states_stranded(seen: Seen) -> bool:
+    states = any(kind.label == "mamba-align" for kind in seen.setting.config.groups)
+    return states and seen.setting.config.depth > 1 and seen.setting.profile.mamba_release_walk == "to_first_null"
+
+
 def _preempted_in_plan(seen: Seen) -> bool:
     """Somebody is preempted in the very plan that had granted slots to it."""
     planned: set[str] = set()
@@ -140,11 +150,27 @@ PLANNER_ERRATA: tuple[PlannerErratum, ...] = (
         _ahead_with_drafts,
     ),
     PlannerErratum(
+        "states-kept-by-drafts",
+        "Mamba states that nobody reads are held until the request has gone on by as many tokens as it has speculative blocks.",
+        ("LIVE.RELEASED",),
+        (0, 17),
+        (0, 25),
+        _states_kept,
+    ),
+    PlannerErratum(
+        "states-stranded",
+        "With steps planned ahead, Mamba align states left of a null entry are held until the request ends.",
+        ("LIVE.RELEASED",),
+        (0, 14),
+        (0, 29),
+        _states_stranded,
+    ),
+    PlannerErratum(
         "loaded-behind-refused",
         "A request that waits with its loaded blocks stands behind one for which they are missing: nothing is planned any more.",
         ("PLAN.PROGRESS",),
         (0, 14),
-        (0, 33),
+        (0, 17),
         _load_waits,
     ),
     PlannerErratum(
