@@ -14,7 +14,7 @@ class EnginePort(VllmPort):
     A difference between the two shows as a state that is not the model's, or as a failed call.
     """
 
-    _twin: EngineTwin
+    _twin: EngineTwin | None = None
 
     def hello(self) -> Capabilities:
         """As the release, by the name of the engine's manager."""
@@ -27,7 +27,9 @@ class EnginePort(VllmPort):
         Raises:
             ReleaseNotOffered: The release's manager cannot be built for it.
         """
-        seen = super().reset(config)
+        # The twin of another configuration must not be shown for this one.
+        self._twin = None
+        super().reset(config)
         if not config.is_hybrid and (len(config.groups) > 1 or config.hit_alignment != config.tokens_per_block):
             reason = "its coordinator of one kind has one group, and aligns hits to a block"
             raise ReleaseNotOffered(f"{self.release.label} does not offer {config.label}: {reason}")
@@ -35,21 +37,22 @@ class EnginePort(VllmPort):
             self._twin = build_twin(self.release, config, self._hashes)
         except NotOffered as reason:
             raise ReleaseNotOffered(f"{self.release.label} does not offer {config.label} to its manager: {reason}") from reason
-        return seen
+        return self.observe()
 
     def call(self, call: Call) -> Outcome:
         """Make one call on the coordinator or the managers, and let the twin follow."""
-        outcome = super().call(call)
+        outcome, twin = super().call(call), self._twin
+        assert twin is not None
         try:
-            self._twin.follow(call, outcome)
+            twin.follow(call, outcome)
         except Exception as error:  # noqa: BLE001  a port's failure of any kind is an outcome, not ours
             return Outcome("failed", None, f"allocate_slots or its like: {type(error).__name__}: {error}")
-        difference = self._twin.difference()
+        difference = twin.difference()
         return Outcome("failed", None, difference) if difference else outcome
 
     def observe(self) -> Observation:
         """The engine's state; while a request's step is under way, that of the coordinator."""
-        return self._twin.observe() if hasattr(self, "_twin") and self._twin.is_between_steps else super().observe()
+        return self._twin.observe() if self._twin is not None and self._twin.is_between_steps else super().observe()
 
 
 __all__ = ["EnginePort"]

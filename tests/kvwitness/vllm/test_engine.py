@@ -69,3 +69,14 @@ def test_the_engines_port_says_what_it_is() -> None:
 
     assert isinstance(port, EnginePort)
     assert port.hello().name == "vllm 0.16.0, allocate_slots"
+
+
+def test_a_reset_shows_nothing_of_what_was_there_before() -> None:
+    if not is_cached("0.16.0"):
+        pytest.skip("the sources of vllm 0.16.0 are not in the cache")
+    port, profile = resolve("engine:vllm==0.16.0")(PROFILES["vllm-0.16"]), PROFILES["vllm-0.16"]
+    setting, rng = setting_of("full+sliding", profile, 7, 0, ("refinement",))
+    one_run(port, setting, rng, Counter())
+    idle = resolve("engine:vllm==0.16.0")(profile).reset(setting.config)
+
+    assert port.reset(setting.config) == idle
