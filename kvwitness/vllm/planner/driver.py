@@ -168,8 +168,8 @@ class PlannerRun:
         """Let it plan a step, with the drafts that were proposed."""
         if operation.drafts:
             self.scheduler.update_draft_token_ids(proposed(operation.drafts))
-        occupied = bool(self.ahead or self.scheduler.running or self.loading())
-        waits = next(iter(self.scheduler.waiting), None)
+        occupied = bool(self.ahead or self.scheduler.running or self.under_way())
+        waits = self._first_waiting()
         before = self.seen
         self.plans += 1
         output = self.scheduler.schedule()
@@ -211,6 +211,15 @@ class PlannerRun:
         tables: dict[str, Any] = (self.seen.tables or ({},))[0]
         return [name for name in tables if name not in running and not name.startswith(KEPT)]
 
+    def under_way(self) -> list[str]:
+        """The requests whose load is not complete, or was not told to the planner yet."""
+        return [name for name in self.loading() if name not in self._complete or name in self._arrived]
+
+    def _first_waiting(self) -> Any:
+        """The planner's own first request that waits, in whichever of its queues, or None."""
+        queues = [getattr(self.scheduler, name, ()) for name in ("kv_holding_waiting", "skipped_waiting", "waiting")]
+        return next((request for queue in queues for request in queue), None)
+
     def is_new(self, name: str) -> bool:
         """Whether a request's name was never used."""
         return name not in self._real
@@ -235,7 +244,9 @@ class PlannerRun:
         fits = blocks < self.config.blocks
         if not planning.planner_goes_on(planned=False, occupied=occupied, waiting=True, fits=fits):
             because = f"{waits.request_id} waits with {waits.num_tokens} tokens, at most {blocks} blocks, and nothing is planned"
-            self._say("PLAN.PROGRESS", f"{because} on an idle pool of {self.config.blocks}")
+            others = ", ".join(self.holding_without_running())
+            kept = f"; {others} hold blocks and wait too" if others else f" on an idle pool of {self.config.blocks}"
+            self._say("PLAN.PROGRESS", because + kept)
 
     def execute(self, operation: Execute) -> list[View]:
         """Compute the oldest plan: the planner is told its outputs."""

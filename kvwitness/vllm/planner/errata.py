@@ -81,6 +81,23 @@ def _load_waits(seen: Seen) -> bool:
     return _loads(seen) and any(isinstance(operation, Arrive) for operation in seen.operations)
 
 
+def _holders(seen: Seen) -> list[str]:
+    """Who holds blocks while it waits, by what was told of a planner that does not go on."""
+    return seen.violation.because.partition("planned; ")[2].partition(" hold")[0].split(", ")
+
+
+def _waits_behind(seen: Seen) -> bool:
+    return _load_waits(seen) and seen.violation.because.split()[0] not in _holders(seen)
+
+
+def _wait_for_each_other(seen: Seen) -> bool:
+    return _load_waits(seen) and seen.violation.because.split()[0] in _holders(seen) and len(_holders(seen)) > 1
+
+
+def _wait_with_drafts(seen: Seen) -> bool:
+    return seen.setting.config.drafts > 0 and _load_waits(seen) and len(_holders(seen)) > 1
+
+
 def _load_reserves(seen: Seen) -> bool:
     return _loads(seen) and seen.setting.config.drafts > 0
 
@@ -171,7 +188,23 @@ PLANNER_ERRATA: tuple[PlannerErratum, ...] = (
         ("PLAN.PROGRESS",),
         (0, 14),
         (0, 17),
-        _load_waits,
+        _waits_behind,
+    ),
+    PlannerErratum(
+        "loads-wait-for-each-other",
+        "Requests with loaded blocks wait for the blocks that the others hold, and nobody runs who could be preempted.",
+        ("PLAN.PROGRESS",),
+        (0, 14),
+        (0, 22),
+        _wait_for_each_other,
+    ),
+    PlannerErratum(
+        "loads-wait-with-drafts",
+        "Requests with loaded blocks wait for room for their drafts that the others hold, and nobody runs who could be preempted.",
+        ("PLAN.PROGRESS",),
+        (0, 23),
+        (0, 30),
+        _wait_with_drafts,
     ),
     PlannerErratum(
         "load-never-admitted",

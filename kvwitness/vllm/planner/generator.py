@@ -64,7 +64,9 @@ class Surroundings:
         name = f"r{self._count}"
         external = rng.randint(0, len(tokens)) if run.settings.connector and rng.random() < 0.5 else 0
         most = rng.choice((1, 2, 4, 8, 16))
-        return Submit(name, tokens, most, rng.randint(0, 2), external, bool(external) and rng.random() < 0.6)
+        # Earlier releases know of loads that come later for a single group only.
+        later = bool(external) and len(run.config.groups) == 1 and rng.random() < 0.6
+        return Submit(name, tokens, most, rng.randint(0, 2), external, later)
 
     def _prompt(self) -> tuple[int, ...]:
         """A prompt that often goes on from an earlier one."""

@@ -86,6 +86,8 @@ class Listener:
         self._looking_up: Any = None
         self._asks = False
         self._popped: Sequence[Any] = ()
+        # A planner keeps the lists as they are, so that a list tells which groups its blocks came from.
+        self._by_group: dict[int, tuple[Blocks, ...]] = {}
         self.seen = self.look()
         self._listen()
 
@@ -94,10 +96,13 @@ class Listener:
         seen = look(self._built.pool, self._built.managers, self._hashes)
         kept = [blocks for _, blocks in getattr(self._built.scheduler, "deferred_frees", ())]
         kept += [self._popped] if self._popped else []
-        if kept and seen.tables is not None:
-            fenced = {f"{KEPT} {number})": _ids(blocks) for number, blocks in enumerate(kept)}
-            seen = seen._replace(tables=({**seen.tables[0], **fenced}, *seen.tables[1:]))
-        return seen
+        if not kept or seen.tables is None:
+            return seen
+        tables = [dict(group) for group in seen.tables]
+        for number, blocks in enumerate(kept):
+            for group, ids in enumerate(self._by_group.get(id(blocks), (_ids(blocks),))):
+                tables[group][f"{KEPT} {number})"] = ids
+        return seen._replace(tables=tuple(tables))
 
     def take(self) -> list[Heard]:
         """What was heard since this was last asked, and from here on something new."""
@@ -230,13 +235,17 @@ class Listener:
 
     def _hear_pop(self, original: Callable[..., Any], given: dict[str, Any]) -> Any:
         self._leave_look_up()
+        held = tuple([tables.get(given["request_id"], ()) for tables in self.seen.tables or ()])
         self._popped = blocks = self._make(Call("free", (given["request_id"],)), original, given, _nothing)
+        self._by_group[id(blocks)] = held
         self._end("gone", given["request_id"])
         self._popped = ()
         return blocks
 
     def _hear_drain(self, original: Callable[..., Any], _given: dict[str, Any]) -> None:
         original()
+        left = {id(blocks) for _, blocks in self._built.scheduler.deferred_frees}
+        self._by_group = {number: held for number, held in self._by_group.items() if number in left}
         if self.look() != self.seen:
             self._note("drained", "", [])
 

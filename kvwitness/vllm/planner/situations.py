@@ -24,7 +24,7 @@ def random_settings(rng: random.Random, config: Config) -> PlannerSettings:
         seats=min(budget, rng.choice((1, 2, 3, 4, 4, 8))),
         longest_chunk=rng.choice((0, 0, 0, max(needs, rng.randint(1, budget)))),
         reserve_full=rng.random() < 0.3,
-        connector=not any(kind.kind == "mamba" for kind in config.groups) and len(config.groups) == 1 and rng.random() < 0.3,
+        connector=not any(kind.kind == "mamba" for kind in config.groups) and rng.random() < 0.3,
     )
 
 
