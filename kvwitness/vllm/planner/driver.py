@@ -180,8 +180,9 @@ class PlannerRun:
         self.ahead.append(Ahead(output, rows))
         views.append(self.translator.closed(step, before, self.seen))
         self._know()
-        if not step and waits is not None:
-            self._judge_progress(occupied, waits)
+        refused = next((self.real(view.event.request) for view in views if view.event.kind == "refused"), None)
+        if not step and (refused or waits) is not None:
+            self._judge_progress(occupied, refused or waits)
         return views
 
     def _step(self, output: Any, rows: dict[str, Row]) -> tuple[Planned, ...]:
@@ -194,6 +195,12 @@ class PlannerRun:
         told_rows = {name: rows[name].planned.new if name in rows else 0 for name in output.num_scheduled_tokens}
         if told_rows != dict(output.num_scheduled_tokens):
             self._say("PLAN.TOLD", f"the worker is to compute {dict(output.num_scheduled_tokens)} tokens, and slots are for {told_rows}")
+        drafts = {name: len(tokens) for name, tokens in output.scheduled_spec_decode_tokens.items() if tokens}
+        counted = {name: row.planned.drafts for name, row in rows.items() if row.planned.drafts}
+        if drafts != counted:
+            self._say(
+                "PLAN.TOLD", f"the worker is told of {drafts or 'no'} drafts, and what is computed beyond the known tokens is {counted}"
+            )
         loading = [row.planned for row in rows.values() if not row.planned.new]
         return (*loading, *[rows[name].planned for name in output.num_scheduled_tokens if name in rows])
 

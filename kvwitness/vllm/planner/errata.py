@@ -70,7 +70,8 @@ def _reset_fenced(seen: Seen) -> bool:
 
 def _padded_past_chunk(seen: Seen) -> bool:
     cut = 0 < seen.setting.planner.longest_chunk <= seen.setting.config.drafts
-    return cut and "schedule raises AssertionError" in seen.violation.because and "num_spec_tokens" in seen.violation.because
+    because = seen.violation.because
+    return cut and (because.startswith("the worker is told of") or "num_new_tokens == 1 + self.num_spec_tokens" in because)
 
 
 def _loads(seen: Seen) -> bool:
@@ -187,7 +188,7 @@ PLANNER_ERRATA: tuple[PlannerErratum, ...] = (
         "A request that waits with its loaded blocks stands behind one for which they are missing: nothing is planned any more.",
         ("PLAN.PROGRESS",),
         (0, 14),
-        (0, 17),
+        (0, 30),
         _waits_behind,
     ),
     PlannerErratum(
@@ -224,9 +225,9 @@ PLANNER_ERRATA: tuple[PlannerErratum, ...] = (
     ),
     PlannerErratum(
         "padded-past-chunk",
-        "With drafts and a longest prefill chunk that is not longer, the engine dies when a decode is padded with drafts and cut again.",
-        ("PLAN.SURVIVES",),
-        (0, 29),
+        "With drafts and a longest prefill chunk that is not longer, a decode is padded with drafts and cut again: the two disagree.",
+        ("PLAN.SURVIVES", "PLAN.TOLD"),
+        (0, 25),
         (0, 33),
         _padded_past_chunk,
     ),
