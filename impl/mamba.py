@@ -5,7 +5,7 @@ from typing import Any
 
 from kvwitness.impl.block import Key, KVCacheBlock
 from kvwitness.impl.errors import CorruptState, RejectedAssertion
-from kvwitness.impl.lookup import aligned_step, as_tables, demand_keys, demand_one_device, demand_spec, num_full_blocks
+from kvwitness.impl.lookup import aligned_step, as_tables, blocks_for, demand_keys, demand_one_device, demand_spec, num_full_blocks
 from kvwitness.impl.manager import SingleTypeKVCacheManager, num_evictable_blocks
 from kvwitness.impl.pool import BlockPool
 from kvwitness.impl.specs import KVCacheSpec, MambaSpec
@@ -37,6 +37,7 @@ class MambaManager(SingleTypeKVCacheManager):
         self._allocated_block_reqs: set[str] = set()
         self._passes_gaps = self.mamba_cache_mode == "align" and profile.mamba_release_walk == "all"
         self._floors_estimate = profile.estimate_floor == "zero"
+        self._counts_external_state = profile.external_state == "counted"
         self._guards_step = profile.mamba_same_step_guard
         self._guards_keys = profile.mamba_guard_scope == "key"
         self._lag_tokens = self.num_speculative_blocks if profile.mamba_release_lag == "drafts" else 0
@@ -107,6 +108,11 @@ class MambaManager(SingleTypeKVCacheManager):
             return super().get_num_blocks_to_allocate(
                 request_id, num_tokens, new_computed_blocks, total_computed_tokens, num_tokens_main_model
             )
+        num_hit_tokens = len(new_computed_blocks) * self.block_size
+        if self._counts_external_state and total_computed_tokens > num_hit_tokens and request_id not in self.req_to_blocks:
+            # The state after the external tokens takes a block, and every hit is skipped.
+            num_external_blocks = blocks_for(total_computed_tokens, self.block_size)
+            return 1 + min(self._num_required_blocks(num_tokens_main_model) - num_external_blocks, 1 + self.num_speculative_blocks)
         num_held_blocks = len(self.req_to_blocks.get(request_id, ())) + len(new_computed_blocks)
         num_new_blocks = self._num_required_blocks(num_tokens_main_model) - num_held_blocks
         if num_new_blocks > 0:

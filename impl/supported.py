@@ -17,6 +17,7 @@ SUPPORTED: dict[str, tuple[Any, ...]] = {
     "sliding_window_one": ("needs_a_block", "needs_nothing"),
     "sliding_publish": ("all", "segment_tails", "segment_tails_with_draft"),
     "external_cut": ("whole_blocks", "tokens"),
+    "external_state": ("forgotten", "counted"),
     "sink_reservation": ("taken", "reserved", "none"),
     "mamba_caching": ("any_mode", "align_only"),
     "null_references": ("drift", "untouched"),

@@ -7,13 +7,14 @@ Mode align keeps the running state in one block and ``drafts`` speculative ones 
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from kvwitness.model import table
 from kvwitness.model.calls import Blocks
 from kvwitness.model.clauses import clause
 from kvwitness.model.hits import IsCached, hit_table, longest_hit
 from kvwitness.model.kinds import Config
-from kvwitness.model.numbers import ceil_div
+from kvwitness.model.numbers import ceil_div, minimum
 from kvwitness.model.pool import NULL, Pool, Rejection, release, take
 from kvwitness.model.table import Group, Held, num_evictable, with_blocks
 from kvwitness.model.values import evolve
@@ -42,12 +43,21 @@ def estimate(group: Group, pool: Pool, held: Held, *, num_tokens: int, hits: Blo
     if group.kind.mode != "align":
         slots = num_tokens + group.block * group.kind.drafts
         return table.estimate(group, pool, held, num_tokens=slots, hits=hits, total_computed=total_computed, main=main)
+    if not held.blocks and total_computed > len(hits) * group.block and group.profile.external_state == "counted":
+        return with_external_state(main, total_computed, group.block, group.kind.drafts)  # type: ignore[no-any-return]
     lacking = num_state_blocks(group, main) - len(hits) - len(held.blocks)
     if lacking > 0:
         lacking = 1 if held.allocated else 1 + group.kind.drafts
     elif group.profile.estimate_floor == "zero":
         lacking = 0
     return lacking + num_evictable(pool, hits)
+
+
+def with_external_state(main: Any, total_computed: Any, block: Any, drafts: Any) -> Any:
+    """What an align request takes that begins behind external tokens: a block for the state after them, since every hit is
+    skipped, and what growing takes behind it.
+    """
+    return 1 + minimum(ceil_div(main, block) + drafts - ceil_div(total_computed, block), 1 + drafts)
 
 
 adopt_hits = table.adopt_hits

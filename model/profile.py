@@ -28,6 +28,7 @@ PreemptedInPlan = Literal["keeps_keys", "withdrawn"]
 GuardScope = Literal["block", "key"]
 ReleaseWalk = Literal["to_first_null", "all"]
 ExternalCut = Literal["whole_blocks", "tokens"]
+ExternalState = Literal["forgotten", "counted"]
 HybridHit = Literal["drop_every_pass", "drop_once", "drop_once_in_reach", "drop_once_past_cap", "longest"]
 HybridTrim = Literal["first_full", "every_full"]
 HybridPublish = Literal["all", "aligned", "aligned_with_draft"]
@@ -57,6 +58,7 @@ class Profile:
         sliding_publish: Which full blocks of a sliding window get a key: all, or the tails of the aligned segments;
             the tails reckon with a draft model's block or they do not.
         external_cut: When external tokens that are all skipped take no block: once they skip a whole block, or at once.
+        external_state: Whether Mamba align's estimate counts the block that takes an external state.
         sink_reservation: How sink blocks leave the pool: taken without a trace, reserved and accounted for, or not at all.
         mamba_caching: In which Mamba modes prefix caching may be on.
         null_references: Whether releasing null entries moves the null block's reference count.
@@ -94,6 +96,7 @@ class Profile:
     sliding_window_one: SlidingWindowOne
     sliding_publish: SlidingPublish
     external_cut: ExternalCut
+    external_state: ExternalState
     sink_reservation: SinkReservation
     mamba_caching: MambaCaching
     null_references: NullReferences
@@ -126,6 +129,7 @@ VLLM_0_16 = Profile(
     sliding_window_one="needs_a_block",
     sliding_publish="all",
     external_cut="whole_blocks",
+    external_state="forgotten",
     sink_reservation="taken",
     mamba_caching="any_mode",
     null_references="drift",
@@ -158,6 +162,7 @@ SOUND = Profile(
     sliding_window_one="needs_nothing",
     sliding_publish="all",
     external_cut="whole_blocks",
+    external_state="counted",
     sink_reservation="reserved",
     mamba_caching="any_mode",
     null_references="untouched",

@@ -184,12 +184,15 @@ def _growing(rng: random.Random, _pool: Pool) -> tuple[Any, Any]:
     drafts = rng.randint(0, 3)
     block, pool = rng.randint(drafts + 1, 5), pools.publish(pools.fresh_pool(MANY), 0, ((9, 9),))
     shrink = rng.choice(("raises", "nothing"))
-    group = _group(Kind("mamba", mode="align", drafts=drafts), block, mamba_align_shrink=shrink)
+    group = _group(Kind("mamba", mode="align", drafts=drafts), block, mamba_align_shrink=shrink, external_state="counted")
     hits = (*(NULL,) * rng.randint(0, 2), 9) if rng.random() < HALF else ()
-    main = len(hits) * block + rng.randint(1, 2 * block)
-    told = mamba.estimate(group, pool, Held(), num_tokens=main, hits=hits, total_computed=0, main=main)
+    external = rng.choice((0, 0, rng.randint(1, 2 * block)))
+    lengths = {"num_local_tokens": len(hits) * block, "num_external_tokens": external}
+    main = (total := sum(lengths.values())) + rng.randint(1, 2 * block)
+    told = mamba.estimate(group, pool, Held(), num_tokens=main, hits=hits, total_computed=total, main=main)
     free = len(pool.free)
-    pool, held = pools.touch(pool, hits, SOUND), Held(hits, len(hits))
+    pool, held = mamba.adopt_hits(group, pool, Held(), hits=hits, **lengths)
+    pool, held, _ = mamba.take_external(group, pool, held, **lengths)
     seen, expected = [], []
     for _ in range(4):
         before = held
@@ -200,8 +203,8 @@ def _growing(rng: random.Random, _pool: Pool) -> tuple[Any, Any]:
         pool, held, fresh = done
         seen.append((told, held.blocks, held.last_state, fresh))
         expected.append((free - len(pool.free), *_grown(before, required, drafts, held.blocks)))
-        main, free = max(1, main + rng.randint(-drafts, 2 * block)), len(pool.free)
-        told = mamba.estimate(group, pool, held, num_tokens=main, hits=(), total_computed=0, main=main)
+        computed, main, free = main, max(1, main + rng.randint(-drafts, 2 * block)), len(pool.free)
+        told = mamba.estimate(group, pool, held, num_tokens=main, hits=(), total_computed=computed, main=main)
     return seen, expected
 
 

@@ -32,6 +32,7 @@ RULES: tuple[Callable[..., Any], ...] = (
     hybrid.leaves_a_block,
     table.num_new_blocks,
     mamba.num_state_blocks,
+    mamba.with_external_state,
     contents.running_state,
     contents.source_state,
     contents.state_kept,
@@ -81,7 +82,7 @@ SAME = {
     ("model/table.py take_external", 2): "where nothing is skipped and something is loaded, not all is skipped",
     ("model/table.py take_external", 5): "where nothing is loaded the hits cover the table, and nothing is taken",
     ("model/table.py take_external", 9): "with legal lengths the count is not negative",
-    ("model/mamba.py estimate", 3): "it is asked only whether blocks are lacking, and where there are hits they are",
+    ("model/mamba.py estimate", 6): "it is asked only whether blocks are lacking, and where there are hits they are",
 }
 """Changes that no legal call can tell, each by its rule and the operator's number, with the reason."""
 

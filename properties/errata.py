@@ -44,6 +44,11 @@ class Erratum:
         """Whether only somebody who listens to KV events can see it."""
         return all(axis.startswith("event_") for axis in self.axes)
 
+    @property
+    def is_past_the_protocol(self) -> bool:
+        """Whether only raw calls show it: our caller gives no external tokens to Mamba."""
+        return self.axes == ("external_state",)
+
     def is_of(self, profile: Profile) -> bool:
         """Whether the profile has the rules that cause it."""
         rules = [(getattr(profile, axis), getattr(SOUND, axis)) for axis in self.axes]
@@ -136,6 +141,12 @@ ERRATA = (
         "A Mamba align request whose drafts shrink across a block's edge is rejected, or estimated below zero.",
         ("mamba_align_shrink", "estimate_floor"),
         ("BOOKS.ACCEPTED", "BOOKS.ESTIMATE.FLOOR"),
+    ),
+    Erratum(
+        "external-state-uncounted",
+        "With a connector and Mamba align the block of the external state is not counted: an admission that fits on paper fails.",
+        ("external_state",),
+        ("BOOKS.ESTIMATE",),
     ),
     Erratum(
         "drop-in-every-pass",

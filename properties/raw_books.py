@@ -6,22 +6,26 @@ From the first one on only the books are judged, and of them:
 - a raw call that is not accepted leaves the state as it was;
 - the free queue, the index, the published counts, and the number of free blocks that the pool tells;
 - the reference counts, where blocks taken or touched by raw calls count as held until raw calls release them;
-- the null block's count.
+- the null block's count;
+- an estimate, where adopting and allocating for its request are the calls that follow.
 
-Not judged any more are estimates, that a shared block has a key, that everything is back at rest, contents, liveness and refinement:
+Not judged any more are other estimates, that a shared block has a key, that everything is back at rest, contents, liveness and refinement:
 they speak of callers who keep to the protocol.
 """
 
 from collections import Counter
 
 from kvwitness.model import books, misuse
-from kvwitness.model.calls import Blocks, Observation
+from kvwitness.model.calls import Blocks, Call, Observation, Outcome
 from kvwitness.properties.books_told import difference, explain_state
 from kvwitness.properties.operations import Raw
 from kvwitness.properties.view import View
 from kvwitness.properties.violation import Violation
 
 NAME = "accounting"
+
+ADMITTING = ("allocate_new_computed_blocks", "allocate_new_blocks")
+"""The calls that take what was estimated, the last of them last."""
 
 
 class RawBooks:
@@ -31,6 +35,7 @@ class RawBooks:
         """Nobody holds anything."""
         self._num_blocks = num_blocks
         self._held: Counter[int] = Counter()
+        self._estimate: tuple[str, int, int] | None = None
 
     def judge(self, view: View) -> Violation | None:
         """The first broken clause, or None."""
@@ -43,7 +48,24 @@ class RawBooks:
             changed = difference(view.before, view.after)
             return Violation("BOOKS.UNCHANGED", f"{call.name} ended {outcome.status} ({outcome.reason}), and still {changed}", NAME)
         self._note(call.name, call.arguments, outcome.value)
-        return _judge_null(view.before, view.after) or explain_state(view.after, self._num_blocks, self._held) or self._judge_count(view)
+        broken = _judge_null(view.before, view.after) or explain_state(view.after, self._num_blocks, self._held)
+        return broken or self._judge_count(view) or self._judge_estimate(call, outcome, view)
+
+    def _judge_estimate(self, call: Call, outcome: Outcome, view: View) -> Violation | None:
+        """Whether an admission takes what was estimated for it, if nothing else was asked in between."""
+        if view.before.free is None or view.after.free is None:
+            return None
+        if call.name == "get_num_blocks_to_allocate":
+            self._estimate = (call.arguments[0], outcome.value, len(view.before.free))
+        elif call.name not in ADMITTING or self._estimate is None or call.arguments[0] != self._estimate[0]:
+            self._estimate = None
+        elif call.name == ADMITTING[-1]:
+            name, estimated, free_before = self._estimate
+            self._estimate = None
+            if not books.estimate_is_taken(estimated, free_before, len(view.after.free)):
+                taken = free_before - len(view.after.free)
+                return Violation("BOOKS.ESTIMATE", f"the estimate for {name} is {estimated}, and {taken} blocks are taken", NAME)
+        return None
 
     def _note(self, name: str, arguments: tuple[Blocks, ...], value: Blocks) -> None:
         """Who holds what after an accepted call."""

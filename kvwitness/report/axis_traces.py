@@ -31,6 +31,7 @@ CALLERS_AXES = tuple(axis for axis in LEFT_TO_THE_CALLER if axis != "adoption")
 """The axes that are decided by which calls are made, and not by how they are answered."""
 
 NOT_TOLD = {
+    "external_state": "no protocol of ours gives Mamba external tokens; raw calls show it, `docs/errata/external-state-uncounted.json`",
     "mamba_caching": "a configuration that one value has and the other refuses",
     "partial_hits": "one value only, until groups may have keys finer than their blocks",
     "publish_past_hashed": "no legal call publishes what is not hashed",

@@ -111,7 +111,8 @@ def errata_lines(tallies: Sequence[Tally], profile: str, oracles: Sequence[str] 
     """The known errata that were met, each with its smallest run, and those that were not, of those that could have been."""
     lines = []
     for erratum in errata_of(profile_called(profile)):
-        if (erratum.is_of_mixes and not any(tally.is_mixed for tally in tallies)) or (erratum.is_of_events and PLAIN not in oracles):
+        unseen = erratum.is_past_the_protocol or (erratum.is_of_events and PLAIN not in oracles)
+        if unseen or (erratum.is_of_mixes and not any(tally.is_mixed for tally in tallies)):
             continue
         met = [(tally, *tally.errata[erratum.id]) for tally in tallies if erratum.id in tally.errata]
         if not met:

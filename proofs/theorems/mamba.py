@@ -133,6 +133,26 @@ def align_estimate_is_taken(domain: Domain, running_takes: Any = lambda k: 1, ne
     return Statement(hypotheses, {"as many": required - before - moved == estimate})
 
 
+@theorem(
+    "align-external-state-is-counted",
+    clauses="MAMBA.ESTIMATE, BOOKS.ESTIMATE",
+    witness={"main": 5, "total": 4, "k": 1, "block": 2},
+    kinds=KINDS,
+    sizes=("block",),
+    wrong=[Wrong("the block of the external state is forgotten", {"counted": 0})],
+)
+def align_external_state_is_counted(domain: Domain, counted: int = 1) -> Statement:
+    """In mode align an admission behind external tokens takes the block of their state and what growing takes, as estimated."""
+    main, total, k = numbers(domain, "main total k")
+    block = domain.size("block")
+    length = ceil_div(total, block)
+    required = state_blocks(main, block, k)
+    _, _, before = grown(length, required - 1 - k, k, False)
+    estimate = mamba.with_external_state(main, total, block, k) - 1 + counted
+    hypotheses = {POSITIVE_BLOCK: block >= 1, "drafts are 0 or more": k >= 0, "external tokens are computed ones": total <= main}
+    return Statement(hypotheses, {"as many": estimate == 1 + required - before, "never less than the state's": estimate >= 1})
+
+
 def _raw(lacking: Any) -> Any:
     return lacking
 

@@ -96,3 +96,36 @@ def test_a_raw_call_has_the_arguments_of_its_name(name: str) -> None:
 
 def test_the_protocol_never_makes_the_pools_own_calls() -> None:
     assert {"get_new_blocks", "touch", "free_blocks"} <= RAW_CALLS.keys()
+
+
+ALIGN = Config(blocks=8, block_size=4, groups=(Kind("mamba", mode="align", drafts=2),), drafts=2)
+
+
+def admitted(external: int, new: int, *between: Raw) -> tuple[Raw, ...]:
+    """The calls that admit A with so many external tokens, and others before the last of them."""
+    main = external + new
+    return (
+        Raw("get_num_blocks_to_allocate", ("A", main, ((),), external, main, 0)),
+        Raw("allocate_new_computed_blocks", ("A", ((),), 0, external)),
+        *between,
+        Raw("allocate_new_blocks", ("A", main, main, 0)),
+    )
+
+
+@pytest.mark.parametrize("make_port", [ImplPort, ModelPort])
+@pytest.mark.parametrize("external", range(1, 10))
+@pytest.mark.parametrize("new", [0, 1, 4])
+def test_an_external_state_is_counted_under_sound_only(make_port: MakePort, external: int, new: int) -> None:
+    operations = admitted(external, new)
+    seed = replay(make_port, Setting(ALIGN, VLLM_0_16), operations).violation
+
+    assert replay(make_port, Setting(ALIGN, SOUND), operations).violation is None
+    # Where the running state stays in the block of the external one, the seed is right by luck.
+    starts_a_block = -(-(external + new) // 4) > -(-external // 4)
+    assert (seed.clause if seed is not None else "") == ("BOOKS.ESTIMATE" if starts_a_block else "")
+
+
+@pytest.mark.parametrize("between", [TAKE, Raw("free", ("B",))])
+def test_an_estimate_is_judged_only_where_nothing_came_between(between: Raw) -> None:
+    assert replay(ImplPort, Setting(ALIGN, VLLM_0_16), admitted(4, 1)).violation is not None
+    assert replay(ImplPort, Setting(ALIGN, VLLM_0_16), admitted(4, 1, between)).violation is None
