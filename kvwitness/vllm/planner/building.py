@@ -57,7 +57,11 @@ PARTIAL_HITS_SINCE = (0, 26)
 
 
 def _check_sizes(release: Release, config: Config) -> None:
-    """Refuse blocks that are wider than keys where that means another thing than merged keys."""
+    """Refuse what no engine's configuration says, and blocks wider than keys where that means another thing than merged keys."""
+    if config.draft_model and not config.drafts:
+        raise NotOffered("a draft model makes one draft or more")
+    if len({kind for kind in config.groups if kind.kind == "mamba"}) > 1:
+        raise NotOffered("an engine has one cache mode and one block size for all its Mamba layers")
     wider = any(config.block_of(group) != config.tokens_per_block for group in range(len(config.groups)))
     if gcd(*map(config.block_of, range(len(config.groups)))) != config.tokens_per_block:
         raise NotOffered("a key stands for what all groups' blocks have in common")

@@ -1,5 +1,6 @@
 """The errata of planners that our caller cannot repeat: each by the clause, what must be so for it, and the releases that have it."""
 
+import itertools
 from collections.abc import Callable, Sequence
 
 from attrs import frozen
@@ -99,6 +100,35 @@ def _wait_with_drafts(seen: Seen) -> bool:
     return seen.setting.config.drafts > 0 and _load_waits(seen) and len(_holders(seen)) > 1
 
 
+def _drop_is_rejected(seen: Seen) -> bool:
+    told = seen.violation.because == "find_longest_cache_hit ended rejected (draft_drop_alignment)"
+    return told and seen.setting.profile.sliding_draft_drop == "raises"
+
+
+def _drop_is_not_renewed(seen: Seen) -> bool:
+    config = seen.setting.config
+    return config.draft_model and seen.setting.profile.hybrid_hit in ("drop_once", "drop_once_in_reach", "drop_once_past_cap")
+
+
+def _second_full_uncut(seen: Seen) -> bool:
+    sizes = {kind.block_size for kind in seen.setting.config.groups if kind.kind == "full"}
+    return len(sizes) > 1 and seen.setting.profile.hybrid_trim == "first_full"
+
+
+def _put_off_by_key(seen: Seen) -> bool:
+    """Somebody else, whose state has the key that is asked for, is planned before the refused one."""
+    plan = list(itertools.takewhile(lambda operation: not isinstance(operation, Close), reversed(seen.theirs[:-1])))
+    others = [operation for operation in plan if isinstance(operation, Grow | Start | Resume)]
+    states = any(kind.kind == "mamba" for kind in seen.setting.config.groups)
+    return states and len(others) > 1 and seen.setting.profile.mamba_guard_scope == "key"
+
+
+def _external_with_groups(seen: Seen) -> bool:
+    """A connector frees in an order that our caller does not repeat, so whose block is taken is another's there."""
+    supplied = any(isinstance(operation, Submit) and operation.external for operation in seen.operations)
+    return supplied and len(seen.setting.config.groups) > 1 and seen.setting.profile.adoption == "one_phase"
+
+
 def _load_reserves(seen: Seen) -> bool:
     return _loads(seen) and seen.setting.config.drafts > 0
 
@@ -166,6 +196,46 @@ PLANNER_ERRATA: tuple[PlannerErratum, ...] = (
         (0, 14),
         (0, 25),
         _ahead_with_drafts,
+    ),
+    PlannerErratum(
+        "drop-alignment",
+        "A sliding-window look-up under a draft model fails, or misses a hit, where the alignment is not the block size.",
+        ("BOOKS.ACCEPTED",),
+        (0, 14),
+        (0, 18),
+        _drop_is_rejected,
+    ),
+    PlannerErratum(
+        "drop-not-renewed",
+        "With a draft model, a group that dropped its block once keeps none back when another group makes the hit shorter.",
+        ("HYBRID.HIT.DROP-ONCE",),
+        (0, 20),
+        (0, 33),
+        _drop_is_not_renewed,
+    ),
+    PlannerErratum(
+        "second-full-uncut",
+        "Of two sizes of full attention the second keeps blocks of a hit that is longer than the common one.",
+        ("HYBRID.HIT.SOUND",),
+        (0, 14),
+        (0, 28),
+        _second_full_uncut,
+    ),
+    PlannerErratum(
+        "guard-by-key",
+        "A request is put off for a Mamba state that is computed long since, because another request computes it again in this step.",
+        ("LIVE.REFUSAL",),
+        (0, 17),
+        (0, 33),
+        _put_off_by_key,
+    ),
+    PlannerErratum(
+        "external-evicts-hit",
+        "With two groups, the blocks that one takes for external tokens are the other's hits.",
+        ("HYBRID.ADOPT.KEPT", "BOOKS.ONCE", "BOOKS.EXCLUSIVE", "BOOKS.ACCEPTED", "BOOKS.ESTIMATE", "CONTENTS.WRITE.ALONE"),
+        (0, 14),
+        (0, 23),
+        _external_with_groups,
     ),
     PlannerErratum(
         "states-kept-by-drafts",

@@ -8,7 +8,7 @@ from kvwitness.properties.view import View
 from kvwitness.vllm.loader import Release
 from kvwitness.vllm.planner.replaying import replay_planner
 
-LEFT_OUT = ("arrived", "drained", "released", "looked", "probed")
+LEFT_OUT = ("arrived", "drained", "released")
 """What our caller does not do, or does later."""
 
 
