@@ -4,6 +4,7 @@ import time
 
 import click
 
+from kvwitness.campaign import Tally
 from kvwitness.checking import run_parts
 from kvwitness.cli.conform_planner import planner_labels
 from kvwitness.cli.errors import FAILED, HELD
@@ -58,14 +59,17 @@ def _on_planner(version: str, steps: int, seed: int, jobs: int) -> Column:
     """A release's planner on every kind and mix that it plans for."""
     labels = (*planner_labels(None, kinds_called(None)), *planner_labels(None, kinds_called(None, groups=True)))
     click.echo(f"kvwitness: vllm {version}, its own planner", err=True)
-    plans, started = -(-steps // (len(labels) * jobs)), time.monotonic()
-    parts = [PlannerPart(f"vllm=={version}", label, seed, first, jobs, 0.0, plans) for label in labels for first in range(jobs)]
-    tallies = run_planner_parts(
-        parts,
-        jobs,
-        lambda part, tally: click.echo(f"kvwitness: {part.label}, {tally.calls:,}, {time.monotonic() - started:.0f} s", err=True),
-    )
-    return Column(version, tuple(tallies), {tally.label: reason for tally in tallies if (reason := reason_not_offered(tally))})
+    port, started = f"vllm=={version}", time.monotonic()
+    asked = run_planner_parts([PlannerPart(port, label, seed, 0, 1, 0.0, 1) for label in labels], 1, lambda _part, _tally: None)
+    reasons = {tally.label: reason for tally in asked if (reason := reason_not_offered(tally))}
+    offered = [label for label in labels if label not in reasons]
+    plans = -(-steps // (max(1, len(offered)) * jobs))
+    parts = [PlannerPart(port, label, seed, first, jobs, 0.0, plans) for label in offered for first in range(jobs)]
+
+    def say(part: PlannerPart, tally: Tally) -> None:
+        click.echo(f"kvwitness: {part.label}, {tally.calls:,} planner steps, {time.monotonic() - started:.1f} s", err=True)
+
+    return Column(version, tuple(run_planner_parts(parts, jobs, say)), reasons)
 
 
 __all__ = ["releases"]

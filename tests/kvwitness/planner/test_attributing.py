@@ -80,7 +80,17 @@ def test_a_planner_that_is_set_otherwise_cannot_have_them() -> None:
 def test_ids_are_those_of_the_rules_where_the_fault_is_the_same() -> None:
     shared = {erratum.id for erratum in ERRATA} & {erratum.id for erratum in PLANNER_ERRATA}
 
-    assert {"optimistic-release", "preempted-plan-keyed", "states-kept-by-drafts", "states-stranded"} == shared
+    assert shared == {
+        "drop-alignment",
+        "drop-not-renewed",
+        "external-evicts-hit",
+        "guard-by-key",
+        "optimistic-release",
+        "preempted-plan-keyed",
+        "second-full-uncut",
+        "states-kept-by-drafts",
+        "states-stranded",
+    }
 
 
 def test_what_a_planner_does_is_translated_step_by_step() -> None:
