@@ -126,6 +126,8 @@ def _put_off_by_key(seen: Seen) -> bool:
 def _external_with_groups(seen: Seen) -> bool:
     """A connector frees in an order that our caller does not repeat, so whose block is taken is another's there."""
     supplied = any(isinstance(operation, Submit) and operation.external for operation in seen.operations)
+    if seen.violation.clause == "BOOKS.ACCEPTED" and not seen.violation.because.endswith("(pool_exhausted)"):
+        return False
     return supplied and len(seen.setting.config.groups) > 1 and seen.setting.profile.adoption == "one_phase"
 
 
