@@ -1,6 +1,6 @@
 """What only a planner's own order shows is told by a signature, and not under rules that do not have the fault."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from attrs import evolve
@@ -67,7 +67,7 @@ def test_a_signature_tells_its_erratum_and_only_under_its_rules(name: str) -> No
         ("external-evicts-hit", {"operations": (Submit("A", (0, 0, 0)),)}),
     ],
 )
-def test_what_lacks_what_the_erratum_needs_is_new(name: str, changes: dict[str, object]) -> None:
+def test_what_lacks_what_the_erratum_needs_is_new(name: str, changes: dict[str, Any]) -> None:
     assert planner_erratum_of(f"{CASES[name].release}.0", evolve(seen(CASES[name]), **changes)) is None
 
 
