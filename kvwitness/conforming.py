@@ -7,7 +7,7 @@ from attrs import evolve, frozen
 from kvwitness.checking import NO_PROFILE, Part, parts_of
 from kvwitness.model.events import TAKE_EVENTS
 from kvwitness.model.profile import PROFILES
-from kvwitness.ports.resolve import PortError, resolve
+from kvwitness.ports.resolve import PortError, is_release, resolve
 from kvwitness.properties.mixes import mixes_not_offered
 from kvwitness.properties.port import Capabilities
 from kvwitness.properties.run import ORACLES
@@ -104,7 +104,7 @@ def release_profile(port: str, told: Capabilities) -> str:
 
     A port that follows whatever it is given says the seed's here.
     """
-    if not is_release(port):
+    if not drives_vllm(port):
         return told.profile
     from kvwitness.vllm.likeness import profile_of
 
@@ -113,16 +113,16 @@ def release_profile(port: str, told: Capabilities) -> str:
 
 def release_remark(port: str) -> str:
     """How the profile of a release was found that does not say its version; "" for one that does, or for another port."""
-    if not is_release(port):
+    if not drives_vllm(port):
         return ""
     from kvwitness.vllm.likeness import remark_of
 
     return remark_of(port.removeprefix("engine:"))
 
 
-def is_release(port: str) -> bool:
-    """Whether a port's name means vLLM, installed, released or checked out."""
-    return port == "vllm" or port.startswith(("vllm==", "vllm:", "engine:vllm"))
+def drives_vllm(port: str) -> bool:
+    """Whether a port's name means vLLM, by its managers or by its engine's slots."""
+    return is_release(port.removeprefix("engine:"))
 
 
 def parts_for(aim: Aim, *, seed: int, seconds: float, operations: int, jobs: int) -> list[Part]:

@@ -11,7 +11,7 @@ from kvwitness.impl.manager import SingleTypeKVCacheManager
 from kvwitness.impl.pool import BlockPool
 from kvwitness.model.kinds import MAMBA_MODES, Kind
 from kvwitness.model.profile import PROFILES, Profile
-from kvwitness.ports.resolve import PortError
+from kvwitness.ports.resolve import PortError, is_release
 from kvwitness.proofs.engines.managers_on_paths import Admission, Growth, LookUp, Sources
 from kvwitness.proofs.engines.paths import Number, Paths, Scenario, run_again
 from kvwitness.proofs.engines.skipped_on_paths import Skipping
@@ -221,7 +221,7 @@ def sources_of(port: str, profile: Profile | None = None) -> Sources:
     """
     if port == "impl":
         return ImplSources(profile or PROFILES["sound"])
-    if port == "vllm" or port.startswith(("vllm==", "vllm:")):
+    if is_release(port):
         from kvwitness.vllm.likeness import profile_of
 
         return ReleaseSources(port, profile or PROFILES[profile_of(port)])

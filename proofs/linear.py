@@ -6,7 +6,7 @@ Of ``P`` only this is said, for every two numbers that it is applied to: equal o
 All of it holds of products with a positive ``d``, so what is proved without products is proved.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -26,11 +26,10 @@ def linearised(formulas: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     return rewritten, rewriter.facts()
 
 
-def _divisors(formulas: Sequence[Any]) -> list[Any]:
-    """What is divided by, each once, in the order of appearance."""
+def subterms(formulas: Sequence[Any]) -> Iterator[Any]:
+    """Everything that formulas are made of, quantified parts included, each once and in the order of appearance."""
     import z3
 
-    found: dict[int, Any] = {}
     seen: set[int] = set()
     pending = list(reversed(formulas))
     while pending:
@@ -41,9 +40,18 @@ def _divisors(formulas: Sequence[Any]) -> list[Any]:
         if z3.is_quantifier(term):
             pending.append(term.body())
             continue
+        yield term
+        pending += reversed(term.children())
+
+
+def _divisors(formulas: Sequence[Any]) -> list[Any]:
+    """What is divided by, each once, in the order of appearance."""
+    import z3
+
+    found: dict[int, Any] = {}
+    for term in subterms(formulas):
         if z3.is_app(term) and term.decl().kind() in (z3.Z3_OP_IDIV, z3.Z3_OP_MOD) and not z3.is_int_value(term.arg(1)):
             found.setdefault(term.arg(1).get_id(), term.arg(1))
-        pending += reversed(term.children())
     return list(found.values())
 
 

@@ -13,10 +13,10 @@ from kvwitness.campaign import Finding, Tally
 from kvwitness.cli.errors import FAILED, HELD, UNDECIDED
 from kvwitness.cli.findings import write_findings
 from kvwitness.cli.options import Effort, Output
-from kvwitness.cli.replay_planner import is_release, replayed_on_planner
+from kvwitness.cli.replay_planner import replayed_on_planner
 from kvwitness.model.profile import PROFILES
 from kvwitness.planner_parts import PlannerPart, run_planner_parts
-from kvwitness.ports.resolve import PortError
+from kvwitness.ports.resolve import PortError, is_release
 from kvwitness.report import check_report, planner_report
 
 if TYPE_CHECKING:

@@ -5,17 +5,12 @@ from typing import Any, cast
 from kvwitness.cli.replay import Replay
 from kvwitness.model.caller import Illegal
 from kvwitness.model.profile import Profile
-from kvwitness.ports.resolve import PortError
+from kvwitness.ports.resolve import PortError, is_release
 from kvwitness.properties.planning import PlannerOperation, PlannerSetting
 from kvwitness.properties.run import ORACLES
 from kvwitness.properties.view import View
 from kvwitness.reading import TraceError, one_line
 from kvwitness.trace import Trace
-
-
-def is_release(port: str) -> bool:
-    """Whether a port's name means a release of vLLM."""
-    return port == "vllm" or port.startswith(("vllm==", "vllm:"))
 
 
 def replayed_on_planner(port: str, rules: Profile, wanted: Trace, file: str, oracles: tuple[str, ...]) -> Replay:
@@ -48,4 +43,4 @@ def replayed_on_planner(port: str, rules: Profile, wanted: Trace, file: str, ora
     return Replay(wanted, tuple(steps), done.violation)
 
 
-__all__ = ["is_release", "replayed_on_planner"]
+__all__ = ["replayed_on_planner"]

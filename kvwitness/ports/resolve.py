@@ -41,6 +41,11 @@ def _refuse(got: str, allowed: str, remedy: str) -> NoReturn:
     raise PortError(one_line(f"got {got}; allowed is {allowed}; {remedy}"))
 
 
+def is_release(name: str) -> bool:
+    """Whether a port's name means vLLM: installed, a release, or a checkout."""
+    return name == "vllm" or name.startswith(("vllm==", "vllm:"))
+
+
 def resolve(name: str) -> MakePort:
     """What builds the port of that name.
 
@@ -54,7 +59,7 @@ def resolve(name: str) -> MakePort:
         return make
     if form == "mutant" and rest:
         return _mutant(rest)
-    if name == "vllm" or name.startswith(("vllm==", "vllm:")):
+    if is_release(name):
         return _own("kvwitness.vllm.opening", "make_vllm", name)(name)  # type: ignore[no-any-return]
     if form == "engine" and rest.startswith("vllm"):
         return _own("kvwitness.vllm.opening", "make_engine", name)(name)  # type: ignore[no-any-return]
@@ -148,4 +153,4 @@ class Guarded:
         self._made(self._port.close, "to close")
 
 
-__all__ = ["FORMS", "Guarded", "PortError", "resolve"]
+__all__ = ["FORMS", "Guarded", "PortError", "is_release", "resolve"]

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from kvwitness.model.profile import SOUND, Profile
 from kvwitness.proofs.domain import Unbounded
-from kvwitness.proofs.linear import NotLinear, linearised
+from kvwitness.proofs.linear import NotLinear, linearised, subterms
 from kvwitness.proofs.theorem import Rules, Statement, Theorem
 
 MOST_WORK = 20_000_000
@@ -91,19 +91,8 @@ def _unknowns(formulas: Sequence[Any]) -> set[str]:
     """The names that stand in formulas: a lemma about others would only be in the way."""
     import z3
 
-    names, seen, pending = set(), set(), list(formulas)
-    while pending:
-        term = pending.pop()
-        if term.get_id() in seen:
-            continue
-        seen.add(term.get_id())
-        if z3.is_quantifier(term):
-            pending.append(term.body())
-            continue
-        if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            names.add(term.decl().name())
-        pending += term.children()
-    return names
+    terms = subterms(formulas)
+    return {term.decl().name() for term in terms if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED}
 
 
 def smt_text(statement: Statement, goal: str) -> str:
