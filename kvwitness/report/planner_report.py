@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from kvwitness.campaign import Tally
 from kvwitness.report.check_report import aligned, finding_data
+from kvwitness.report.conform_report import verdict
 
 if TYPE_CHECKING:
     from kvwitness.vllm.planner.both_ways import BothWays
@@ -25,13 +26,6 @@ def verdict_of(tally: Tally) -> str:
         return "not offered"
     known = sum(times for times, _ in tally.errata.values())
     return (f"held, known {known}" if known else "held") if tally.operations else "not exercised"
-
-
-def verdict(tallies: Sequence[Tally]) -> str:
-    """``held``, ``failed``, or ``nothing exercised``."""
-    if any(tally.findings for tally in tallies):
-        return "failed"
-    return "held" if any(tally.operations for tally in tallies) else "nothing exercised"
 
 
 def not_exercised(tally: Tally, situations: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from attrs import frozen
 from kvwitness.campaign import Tally
 from kvwitness.conforming import LEVELS, Aim
 from kvwitness.properties.situations import LABELS
+from kvwitness.report.release_tables import errata_table, findings, row
 
 RELEASES = ("0.15.1", "0.16.0", "0.17.1", "0.19.1", "0.20.2", "0.22.1", "0.24.0", "0.26.0", "0.28.0", "0.30.0", "0.32.0", "0.33.0")
 """The releases that the page compares, one or more for every step in which behaviour drifted."""
@@ -62,13 +63,10 @@ def as_markdown(held: Sequence[Held], *, seed: int) -> str:
     """The page."""
     lines = [INTRODUCTION, f"Seed {seed}, {sum(release.steps for release in held):,} steps in all.", ""]
     header = ["release", "profile", "steps", *LABELS]
-    lines += [_row(header), _row(["---"] * len(header)), *(_row(_cells(release)) for release in held), ""]
-    lines += [*_errata_table(held), "", *_findings(held), "", *_not_offered(held)]
+    lines += [row(header), row(["---"] * len(header)), *(row(_cells(release)) for release in held), ""]
+    names = list(dict.fromkeys(name for release in held for tally in release.tallies for name in sorted(tally.errata)))
+    lines += [*errata_table(held, names), "", *findings(held), "", *_not_offered(held)]
     return "\n".join(lines)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _cells(release: Held) -> list[str]:
@@ -81,30 +79,6 @@ def _cell(tally: Tally, aim: Aim) -> str:
     known = sum(times for times, _ in tally.errata.values())
     new = f", **new {len(tally.findings)}**" if tally.findings else ""
     return f"{level_held(tally, aim)}, {tally.operations:,}{f', known {known:,}' if known else ''}{new}"
-
-
-def _errata_table(held: Sequence[Held]) -> list[str]:
-    """How often each erratum was met on each release."""
-    names = list(dict.fromkeys(name for release in held for tally in release.tallies for name in sorted(tally.errata)))
-    if not names:
-        return ["No known erratum was met."]
-    header = ["erratum met", *(release.version for release in held)]
-    rows = [[f"`{name}`", *(str(_times(release, name) or "·") for release in held)] for name in names]
-    return [_row(header), _row(["---"] * len(header)), *map(_row, rows)]
-
-
-def _times(release: Held, name: str) -> int:
-    return sum(tally.errata[name][0] for tally in release.tallies if name in tally.errata)
-
-
-def _findings(held: Sequence[Held]) -> list[str]:
-    lines = [
-        f"- {release.version}, {tally.label}: {finding.shrunk.violation.clause}, {len(finding.shrunk.operations)} steps"
-        for release in held
-        for tally in release.tallies
-        for finding in tally.findings
-    ]
-    return ["New findings:", "", *lines] if lines else ["No difference is left unexplained."]
 
 
 def _not_offered(held: Sequence[Held]) -> list[str]:

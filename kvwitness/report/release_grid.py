@@ -6,6 +6,7 @@ from attrs import frozen
 
 from kvwitness.campaign import Tally
 from kvwitness.report.planner_report import NOT_OFFERED
+from kvwitness.report.release_tables import errata_table, findings, row
 
 GRID_RELEASES = ("0.16.0", "0.24.0", "0.28.0", "0.33.0")
 """The releases of these pages: the seed, the newest, and two of the steps between in which mixed groups and planners changed."""
@@ -52,18 +53,15 @@ def as_grid(columns: Sequence[Column], *, seed: int, planner: bool) -> str:
     labels = dict.fromkeys(label for column in columns for label in (*(tally.label for tally in column.tallies), *column.reasons))
     header = ["groups", *(column.version for column in columns)]
     rows = [[label, *(_cell(column, label, planner) for column in columns)] for label in labels]
-    lines = [PLANNER if planner else GROUPS, f"Seed {seed}.", "", *map(_row, [header, ["---"] * len(header), *rows])]
-    lines += [_row(["in all", *totals]), "", *_errata(columns), "", *_findings(columns), "", *_reasons(columns)]
+    lines = [PLANNER if planner else GROUPS, f"Seed {seed}.", "", *map(row, [header, ["---"] * len(header), *rows])]
+    names = sorted({name for column in columns for tally in column.tallies for name in tally.errata})
+    lines += [row(["in all", *totals]), "", *errata_table(columns, names), "", *findings(columns), "", *_reasons(columns)]
     return "\n".join(lines).rstrip("\n")
 
 
 def _counted(tally: Tally, planner: bool) -> int:
     """Steps: of a planner those that it planned, of managers the operations."""
     return tally.calls if planner else tally.operations
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _cell(column: Column, label: str, planner: bool) -> str:
@@ -73,28 +71,6 @@ def _cell(column: Column, label: str, planner: bool) -> str:
     known = sum(times for times, _ in tally.errata.values())
     new = f", **new {len(tally.findings)}**" if tally.findings else ""
     return f"{_counted(tally, planner):,}{f', known {known:,}' if known else ''}{new}"
-
-
-def _errata(columns: Sequence[Column]) -> list[str]:
-    """How often each erratum was met on each release."""
-    names = sorted({name for column in columns for tally in column.tallies for name in tally.errata})
-    header = ["erratum met", *(column.version for column in columns)]
-    rows = [[f"`{name}`", *(str(_times(column, name) or "·") for column in columns)] for name in names]
-    return [*map(_row, [header, ["---"] * len(header), *rows])] if names else ["No known erratum was met."]
-
-
-def _times(column: Column, name: str) -> int:
-    return sum(tally.errata[name][0] for tally in column.tallies if name in tally.errata)
-
-
-def _findings(columns: Sequence[Column]) -> list[str]:
-    lines = [
-        f"- {column.version}, {tally.label}: {finding.shrunk.violation.clause}, {len(finding.shrunk.operations)} steps"
-        for column in columns
-        for tally in column.tallies
-        for finding in tally.findings
-    ]
-    return ["New findings:", "", *lines] if lines else ["No difference is left unexplained."]
 
 
 def _reasons(columns: Sequence[Column]) -> list[str]:
